@@ -43,4 +43,4 @@ def keep(number: str, *, tried: bool = False, **changes: Any) -> None:
     try:
         progress_file.keep(SECTION, number, asdict(replace(before, **changes)))
     except OSError as error:
-        print(f"The progress is not kept: {error}")
+        print(f"Your progress is not saved: {error}")

@@ -116,7 +116,7 @@ class Exercise:
                 answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
             taken += time.monotonic() - begun
             if taken > PATIENCE * self.seconds and not answer.problem:
-                answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
+                answer = Answer(problem=f"{tried} cases took {taken:.0f} s, which is far too slow.")
             verdict = self.judge(case, answer, tried)
             if verdict is not None:
                 return replace(verdict, function=f)
@@ -171,7 +171,7 @@ class Exercise:
 
     def _why(self, case: Case, yours: Any, expected: Any) -> str:
         nan = has_nan(yours) and not has_nan(expected)
-        prefix = "There is a NaN in the answer. " if nan else ""
+        prefix = "Your result contains NaN. " if nan else ""
         if kind := wrong_type(yours, expected):
             return kind
         if len(shown(yours)) == SHOWN:
@@ -179,6 +179,6 @@ class Exercise:
         try:
             return prefix + self.why(case, yours, expected)
         except UsageError as error:  # an impossible story, an invalid layout
-            return f"{prefix}That cannot be: {error}."
+            return f"{prefix}This is not possible: {error}."
         except Exception:  # written for answers of the right shape
-            return prefix + "The answer does not have the shape that was asked for."
+            return prefix + "Your result does not have the right shape."

@@ -56,4 +56,4 @@ def lost(yours: list[int], right: list[int]) -> str:
     if sorted(yours) == sorted(right):
         return ""
     odd = sorted(set(right) ^ set(yours)) or "some block twice"
-    return f"A block is free or in one table, never both; look at {odd}."
+    return f"A block is either free or in one table. Look at {odd}."

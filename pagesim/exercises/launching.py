@@ -106,9 +106,9 @@ class FarRow:
         return (address - self.tensor.data_ptr()) // self.tensor.element_size() - self.first
 
 
-ALL = "every number of its row"
+ALL = "every element of its row"
 """What is said of a far row that a right kernel has touched."""
-WRAPPED = "2**32 numbers too early"
+WRAPPED = "2**32 elements too early"
 """How the place of an access ends whose address was calculated in 32 bits."""
 
 
@@ -121,16 +121,16 @@ def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
             mine = [(row, at) for row, at in places if access.kind == kind and 0 <= at < row.size]
             if not mine:
                 wrapped = any(0 <= at + 2**32 < row.size for row, at in places)
-                where = WRAPPED if wrapped else "outside of all tensors"
+                where = WRAPPED if wrapped else "outside all tensors"
                 return {"outside": f"a {access.kind} {where}"}
             seen[mine[0][0].name].add(mine[0][1])
-    much = {row.name: f"{kind}s {len(seen[row.name])} of its {row.size} numbers" for row in rows}
+    much = {row.name: f"{kind}s {len(seen[row.name])} of its {row.size} elements" for row in rows}
     return much | {row.name: ALL for row in rows if len(seen[row.name]) == row.size}
 
 
 def too_early(element: str) -> str:
-    """The cause of an access 2**32 numbers too early; ``element`` says what was calculated."""
-    becomes = "in 32 bits it becomes negative, and the address lies far in front of the cache"
+    """The cause of an access 2**32 elements too early; ``element`` says what was calculated."""
+    becomes = "in 32 bits it becomes negative, and the address is far in front of the cache"
     return f"{element} is 2**31 here, one more than an int32 can hold: {becomes}. Keep 64 bits."
 
 
@@ -143,14 +143,16 @@ def stray_read(trace: Any) -> str:
         who = " and ".join(f"sequence {seq}" for seq in mine) or "no sequence"
         for access in program.of("read"):
             if access.region is None:
-                return f"the program of {who} read outside of all tensors"
+                return f"the program of {who} read outside all tensors"
             for slot in access.slots():
                 if slot not in seen:
                     owners = known.owners.get(slot, [])
                     what = (
-                        f"where sequence {owners[0]} has a token" if owners else "where no token is"
+                        f"which holds a token of sequence {owners[0]}"
+                        if owners
+                        else "which holds no token"
                     )
                     if set(owners) & set(mine):
-                        what = "a token that its query does not see any more"
+                        what = "whose token its query no longer sees"
                     return f"the program of {who} read block {slot[0]}, row {slot[1]}, {what}"
     return ""

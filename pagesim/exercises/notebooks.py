@@ -26,16 +26,16 @@ METADATA = {
 INTRO = """\
 # Exercises {chapter:02}: {title}
 
-Fill in a function, then run the `check` below it. It tries the smallest cases first. If your answer
-is wrong, it shows the first case that proves it, your result beside vLLM's and, where there is
-something to step through, the run of that case.
+Complete a function, and then run the `check` below it. If your solution is wrong, `check` shows the
+smallest case on which it fails: your result, the right one, and the rule that you broke. If blocks
+move in that case, you can also step through it in the player.
 
-* `hint("{first}")` gives a hint; call it again for the next of three.
-* `solution("{first}")` shows the solution. It asks first.
-* `progress()` lists what you have tried. It is kept in a file beside this notebook; nothing leaves
-  your machine.
+* `hint("{first}")` gives you a hint. There are three: call it again for the next one.
+* `solution("{first}")` shows you the solution, but it asks whether you are sure.
+* `progress()` lists what you have tried. The list is kept in a file beside this notebook, and
+  nothing leaves your machine.
 
-★ takes 5 to 10 minutes, ★★ 15 to 25, ★★★ 40 or more."""
+★ takes 5 to 10 minutes, ★★ 15 to 25, and ★★★ 40 or more."""
 KERNELS = (
     "from pagesim import kernels  # first: it decides how Triton runs, with a GPU or without\n"
 )

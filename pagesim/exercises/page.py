@@ -53,7 +53,7 @@ def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
     heads = [i for i, line in enumerate(lines) if line.startswith("## ")]
     odd = [i for i, name in zip(heads, _SECTIONS, strict=False) if not lines[i].startswith(name)]
     if odd or len(heads) != len(_SECTIONS):
-        problem = f"below the statement stand {', '.join(_SECTIONS)}, in this order"
+        problem = f"after the statement must come {', '.join(_SECTIONS)}, in this order"
         raise malformed(file, [*odd, *heads[3:], len(lines) - 1][0] + 1, problem)
     first, second, third = heads
     hints = tuple(text for _, text in _items(lines, first + 1, second))

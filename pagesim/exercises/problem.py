@@ -14,7 +14,7 @@ from typing import Any
 from pagesim.exercises.case import Function
 
 NOT_WRITTEN = "The function is not written yet."
-LEFT_IN = "The line raise NotImplementedError() is still there: take it out where your code is."
+LEFT_IN = "The line raise NotImplementedError() is still there. Put your code in its place."
 _OURS = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "kernels")]
 _OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")]
 

@@ -30,7 +30,7 @@ class Shown(str):
 
 
 def check(number: str, f: Function) -> Verdict:
-    """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
+    """Whether ``f`` is right; if not, the smallest case on which it fails, to step through."""
     exercise = get(number)
     verdict = exercise.check(f)
     if verdict.tried:
@@ -54,7 +54,9 @@ def solution(number: str) -> Shown:
     exercise = get(number)
     if number not in _asked:
         _asked.add(number)
-        shows = f'This shows the whole solution of {number}. There are hints: `hint("{number}")`.'
+        shows = (
+            f'This shows the whole solution of {number}. There are also hints: `hint("{number}")`.'
+        )
         return Shown(f'{shows} If you are sure, call `solution("{number}")` again.')
     keep(number, solution=True)
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)

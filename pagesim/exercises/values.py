@@ -144,7 +144,9 @@ def difference(yours: Any, expected: Any) -> str:
         if not unlike:
             return ""
         a, b, place = a[unlike[0]], b[unlike[0]], f"{place}[{unlike[0]}]"
-    return f"They differ first at {place}: {shown(a, 80)}, not {shown(b, 80)}." if place else ""
+    return (
+        f"The first difference is at {place}: {shown(a, 80)}, not {shown(b, 80)}." if place else ""
+    )
 
 
 def shown_apart(yours: Any, expected: Any) -> tuple[str, str]:

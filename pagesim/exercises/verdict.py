@@ -1,4 +1,4 @@
-"""What a student is told about an answer: right, or the smallest case on which it is not."""
+"""What a student is told about an answer: it is right, or the smallest case where it is not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Verdict:
         if self.play is None or self.case is None:
             return None
         run = self.play(self.case)
-        run = run if run.notes.title else run.annotate(title=f"{self.title}, as vLLM does it")
+        run = run if run.notes.title else run.annotate(title=f"{self.title}: what vLLM does")
         return opened(run)
 
     @functools.cached_property
@@ -90,7 +90,9 @@ class Verdict:
                 lines.append(f"  {label + ':':10}" + text.replace("\n", "\n" + 12 * " "))
         if self.run is not None:
             name = "run" if self.pair is None else "pair"
-            lines.append(f'  step through it in a notebook, or: .{name}.to_html("run.html")')
+            lines.append(
+                f'  step through it in a notebook, or write a page: .{name}.to_html("run.html")'
+            )
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -60,7 +60,7 @@ def _mistakes(
     changes = source.changes(answer)
     for line, name in changes:
         if name not in {wrong.name for wrong in listed}:
-            problem = f"the page lists no wrong answer {name!r}: add it, or take this line out"
+            problem = f"the page lists no wrong answer {name!r}: add it, or delete this line"
             raise malformed(getattr(answer, "file", module.__file__), line, problem)
     found = {}
     for line, name, shown_by, belief in listed:
@@ -70,7 +70,11 @@ def _mistakes(
             function = functions[name]
         else:
             way = f"put `### {name}: …` under a line that it changes, or write a function {name}"
-            raise malformed(module.__file__, line, f"the wrong answer {name!r} is nowhere: {way}")
+            raise malformed(
+                module.__file__,
+                line,
+                f"no line and no function is the wrong answer {name!r}: {way}",
+            )
         found[name] = Wrong(function, belief, shown_by)
     return found
 
@@ -125,7 +129,7 @@ def _check(module: ModuleType, offered: list[str]) -> None:
         function = getattr(module, name)
         for asks, each in [*_parameters(function).items()][name == "call" :]:
             if each.kind is not each.VAR_POSITIONAL and asks not in offered:
-                problem = f"`{name}` asks for {asks!r}, and there are {', '.join(offered)}"
+                problem = f"`{name}` asks for {asks!r}, but there are only {', '.join(offered)}"
                 raise malformed(module.__file__, function.__code__.co_firstlineno, problem)
 
 

@@ -194,7 +194,7 @@ def test_an_answer_that_is_slow_on_every_case_is_given_up(monkeypatch: pytest.Mo
     exercise = exercises.get("2.1")
     verdict = exercise.check(exercise.reference)
     assert not verdict and verdict.tried == 14
-    assert verdict.yours == "14 cases took 21 s: that is far too slow."
+    assert verdict.yours == "14 cases took 21 s, which is far too slow."
 
 
 @pytest.mark.parametrize(

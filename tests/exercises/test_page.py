@@ -145,9 +145,14 @@ def test_a_wrong_answer_is_seen_nowhere_and_takes_its_lines_alone(tmp_path: Path
         ("2. Think\n", "Think\n", 5, "three hints, `1. …`, not 2"),
         ("* once (a number): It", "* once: It", 12, "* its_name (the case that shows it)"),
         ("* never (a", "* nowhere (a", 28, "lists no wrong answer 'never'"),
-        ("### once:", "", 12, "'once' is nowhere: put `### once: …` under a line"),
+        ("### once:", "", 12, "is the wrong answer 'once': put `### once: …` under a line"),
         ("def oracle", "def orakel", 1, "no function `oracle`"),
-        ("def valid(n)", "def valid(m)", 54, "`valid` asks for 'm', and there are n, yours, right"),
+        (
+            "def valid(n)",
+            "def valid(m)",
+            54,
+            "`valid` asks for 'm', but there are only n, yours, right",
+        ),
         ("    ### BEGIN SOLUTION\n", "", 24, "the first function must be the right answer"),
     ],
 )

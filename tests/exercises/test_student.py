@@ -137,7 +137,7 @@ def test_a_folder_that_cannot_be_written_is_told(
     monkeypatch.setenv("PAGESIM_PROGRESS", "missing/file.json")
     assert exercises.check("2.1", RIGHT)
     assert "Hint 1" in exercises.hint("2.1") and "Hint 2" in exercises.hint("2.1")
-    assert capsys.readouterr().out.count("The progress is not kept: ") == 3
+    assert capsys.readouterr().out.count("Your progress is not saved: ") == 3
 
 
 @pytest.mark.parametrize("call", [exercises.hint, exercises.solution, exercises.get])

@@ -110,9 +110,9 @@ def test_values_are_shown_briefly_whatever_they_are() -> None:
 
 
 def test_the_first_difference_is_named() -> None:
-    assert difference([1, [2, 3]], [1, [2, 4]]) == "They differ first at [1][1]: 3, not 4."
+    assert difference([1, [2, 3]], [1, [2, 4]]) == "The first difference is at [1][1]: 3, not 4."
     assert difference([[1], [1, 2]], [[1], [1]]) == "There are 1 elements at [1], not 2."
     assert difference([1], [1, 2]) == "There are 2 elements, not 1."
-    assert difference([1, NAN], [1, 2.0]) == "They differ first at [1]: nan, not 2.0."
-    assert difference([1.0000001, 2.0], [1.0, 3.0]).startswith("They differ first at [1]")
+    assert difference([1, NAN], [1, 2.0]) == "The first difference is at [1]: nan, not 2.0."
+    assert difference([1.0000001, 2.0], [1.0, 3.0]).startswith("The first difference is at [1]")
     assert difference([1], [1]) == "" and difference(1, 2) == ""

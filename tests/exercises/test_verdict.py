@@ -36,9 +36,9 @@ def test_a_wrong_answer_in_a_terminal() -> None:
         "  case:     table = [1], num_tokens = 1, block_size = 1\n"
         "  yours:    [0]\n"
         "  expected: [1]\n"
-        "  why:      Token 0 is in logical block 0 at offset 0; the table says that this is "
-        "physical block 1, so its slot is 1 * 1 + 0 = 1.\n"
-        '  step through it in a notebook, or: .pair.to_html("run.html")'
+        "  why:      Token 0 is in logical block 0, at offset 0. The table puts this block into "
+        "physical block 1, so the slot is 1 * 1 + 0 = 1.\n"
+        '  step through it in a notebook, or write a page: .pair.to_html("run.html")'
     )
 
 
@@ -122,14 +122,16 @@ def test_kinds_and_nan_are_named_before_the_rule() -> None:
     assert "Element 0 must be an int, not a bool." in judged(Answer([True]))
     assert "Element 0 must be an int, not a float." in judged(Answer([nan]))
     floats = replace(SLOTS, expected=lambda *_: [1.0], why=lambda *_: "The rule.")
-    assert "There is a NaN in the answer. The rule." in judged(Answer([nan]), floats)
+    assert "Your result contains NaN. The rule." in judged(Answer([nan]), floats)
 
 
 def test_where_a_long_answer_differs_is_named() -> None:
     long = Case((list(range(9)), 90, 10))
     verdict = SLOTS.judge(long, Answer([*range(89), 0]))
     assert verdict is not None and (verdict.yours, verdict.expected) == ("… [0]", "… [89]")
-    assert verdict.why.startswith("They differ first at [89]: 0, not 89. Token 89 is in logical")
+    assert verdict.why.startswith(
+        "The first difference is at [89]: 0, not 89. Token 89 is in logical"
+    )
 
 
 def test_an_answer_of_another_shape_never_breaks_the_check() -> None:
@@ -137,7 +139,7 @@ def test_an_answer_of_another_shape_never_breaks_the_check() -> None:
         raise IndexError
 
     odd = replace(SLOTS, why=fails, same=fails)
-    assert "does not have the shape that was asked for" in judged(Answer([1, 2]), odd)
+    assert "does not have the right shape" in judged(Answer([1, 2]), odd)
     recursive: list[object] = []
     recursive.append(recursive)
     assert SLOTS.check(lambda *_: recursive).yours.startswith("RecursionError")
@@ -153,4 +155,4 @@ def test_a_run_is_made_only_when_it_is_looked_at() -> None:
     verdict = replace(SLOTS, play=play).judge(CASE, Answer([0]))
     assert verdict is not None and not seen
     assert str(verdict) and seen == [CASE]
-    assert verdict.run is not None and verdict.run.notes.title == "Slots, as vLLM does it"
+    assert verdict.run is not None and verdict.run.notes.title == "Slots: what vLLM does"

@@ -1,23 +1,23 @@
 """# 0.3 Break the kernel on purpose ★
 
-Two sequences are in the cache; `tables` has their block ids, `lengths` their tokens. Every slot
-that holds no token is NaN. The checker runs `paged_attention_v1` through tables that you made
-wrong. Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`: it returns two copies of
-`tables`, each with exactly one id changed.
+The cache holds two sequences. `tables` has their block tables, and `lengths` has their numbers of
+tokens. Every slot without a token is NaN. `check` runs `paged_attention_v1` through tables that you
+made wrong on purpose. Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`. It returns
+two copies of `tables`, and in each copy exactly one block id is changed.
 
-1. With the first copy the kernel's answer must contain a NaN.
-2. With the second copy the answer must be wrong, and must not contain a NaN.
+1. With the first copy, the kernel's output must contain a NaN.
+2. With the second copy, the output must be wrong but must not contain a NaN.
 
-Sequence 0 always fills at least one block. With tables `[[2], [3]]` and lengths `[4, 2]`, in blocks
-of 4 slots, `([[0], [3]], [[2], [2]])` does it. Which of the two mistakes would you rather have in
+Sequence 0 always fills at least one block. For tables `[[2], [3]]` and lengths `[4, 2]`, in blocks
+of 4 slots, `([[0], [3]], [[2], [2]])` is right. Which of the two mistakes would you rather have in
 production, and why?
 
 ## Hints
-1. A NaN comes from a slot without a token. Where are such slots, and where are there none?
-2. For 1, name a block that is in neither table. For 2, name one whose slots all hold tokens, so
-   that nothing but the answer tells.
-3. Block tables[0][0] is full, and sequence 1 has no right to it. Put it into sequence 1's table, at
-   a page that is read: (lengths[1] - 1) // block_size is the last one.
+1. A NaN comes from a slot without a token. Which blocks have such slots, and which have none?
+2. In the first copy, name a block that is in neither table. In the second, name a block whose slots
+   all hold tokens, so that only the output can show the mistake.
+3. Block tables[0][0] is full, and sequence 1 must not read it. Put its id into sequence 1's table,
+   into an entry that is read: the last such entry is (lengths[1] - 1) // block_size.
 
 ## Wrong answers
 * outside (two sequences): An id that does not exist gives NaN.
@@ -48,7 +48,7 @@ def two_wrong_tables(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Two copies of tables, each with exactly one block id replaced by a wrong one.
 
-    The first makes the kernel's answer NaN; the second makes it wrong without any NaN.
+    The first makes the kernel's output NaN. The second makes it wrong without any NaN.
     """
     ### BEGIN SOLUTION
     used = {block for table in tables for block in table}
@@ -94,8 +94,8 @@ def play(tables: Tables, lengths: list[int]) -> Timeline:
 
 
 def oracle(tables: Tables, *_: object) -> Goal:
-    """What is to come out of the two runs."""
-    return Goal([tables, tables], f"the kernel's answers: {NAN}; {WRONG}")
+    """What must come out of the two runs."""
+    return Goal([tables, tables], f"the kernel's outputs: {NAN}; {WRONG}")
 
 
 def outcome(wrong: Tables, tables: Tables, *batch: Any) -> str:
@@ -131,17 +131,15 @@ def why(yours: list[Tables], *given: Any) -> str:
         return ""
     which, got = ("first", first) if first != NAN else ("second", second)
     if got.startswith("refused"):
-        return f"The launcher looks at tables first, and refuses your {which} ones: {got[9:]}."
+        return f"The launcher checks the tables first. It refuses your {which} ones: {got[9:]}."
     if got == NAN:
-        rule = "every slot that it reads must hold a token of one of the sequences"
+        rule = "let it read only slots that hold a token, of whichever sequence"
         read = "Your second tables give NaN: the kernel read a slot without a token"
-        return f"{read}. To be wrong without a NaN, {rule}."
+        return f"{read}. For an output that is wrong without a NaN, {rule}."
     if got == WRONG:
         read = "every slot that the kernel read holds a token"
-        return f"Your first tables give numbers, if wrong ones: {read}, and NaN needs an empty one."
+        return f"Your first tables give no NaN: {read}, and NaN comes from a slot without one."
     if got.startswith("right"):
-        read = (
-            "the kernel reads no further than the length, so it never followed the id you changed"
-        )
-        return f"Your {which} tables give the right answer: {read}."
-    return f"Your {which} tables: {got}. Change one id in a copy, and leave their shape as it is."
+        read = "the kernel stops at the length of a sequence, so it never used the id you changed"
+        return f"Your {which} tables give the right output: {read}."
+    return f"Your {which} tables: {got}. Change exactly one id, and keep the shape of the tables."

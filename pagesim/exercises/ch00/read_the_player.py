@@ -1,32 +1,34 @@
 """# 0.2 Reading a run ★
 
-`run.at(k)` is the state after `k` events, the one that the player shows at step `k`; `run[k]` is
-the event that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each
-sequence to its table, which has `block_ids`. `run[k].effects` lists what the event did to blocks:
-an effect has a `kind`, and one whose kind is `"write"` has the `block` that was written and, as
-`table`, the name of the sequence.
+`run.at(k)` is the state after `k` events, which the player shows as step `k`. `run[k]` is the event
+that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each sequence to its
+table, and a table has `block_ids`. `run[k].effects` lists what the event did to blocks. Every
+effect has a `kind`. If the kind is `"write"`, the effect has the `block` that was written and, as
+`table`, the name of the sequence that wrote.
 
-Write `owners(run, block)`. It returns a pair: every change of the block's owner as a list of
-`(step, owner)`, where `step` is the first step that shows it and `owner` is None for a free block;
-and the sequence that was the last to write into the block, or None.
+Write `owners(run, block)`. It returns a pair. The first part lists every change of the block's
+owner as `(step, owner)`: `step` is the first step that shows the change, and `owner` is None if the
+block is free. The second part is the sequence that was the last to write into the block, or None if
+no one did.
 
-If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
-`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block
-has two owners at a time in these runs.
+Suppose `s0` arrives and leaves, and then `s2` gets the same block 4. The pair is
+`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. In these
+runs, no block has two owners at the same time.
 
 ## Hints
-1. Step 0 is before the first event. How many steps does a run of 3 events have?
-2. For each step from 1 to len(run): which table in run.at(step).tables has the block, if any? Write
-   down the step whenever the answer changes.
-3. For the writer, look through run[step - 1].effects for effect.kind == 'write' and effect.block ==
-   block, and keep the last effect.table.
+1. Step 0 is the state before the first event. How many steps does a run of 3 events have?
+2. For each step from 1 to len(run), find the table in run.at(step).tables that has the block, if
+   there is one. Write down the step whenever the owner changes.
+3. For the last sequence that wrote, look through run[step - 1].effects for effect.kind == 'write'
+   and effect.block == block. Keep the last effect.table.
 
 ## Wrong answers
-* event_for_step (one event): Event k has the number of the step that it leads to.
+* event_for_step (one event): Event k has the same number as the step that it leads to.
 * frees_left_out (a block that changes hands): A block belongs to its last owner until another
   sequence takes it.
-* state_before (one event): run.at(k) is what event k finds, so it shows what event k does.
-* any_effect_writes (a block that changes hands): Whatever happens to a block writes into it.
+* state_before (one event): run.at(k) is the state that event k finds, so it shows what event k
+  does.
+* any_effect_writes (a block that changes hands): Everything that happens to a block writes into it.
 
 ## vLLM
 * vllm/core/block/block_table.py: BlockTable.physical_block_ids
@@ -49,7 +51,7 @@ def owners(run, block):  # type: ignore[no-untyped-def]
     """Every change of the block's owner, and the last sequence that wrote into it.
 
     A change is (step, owner): the first step at which the player shows it, and the sequence then,
-    or None if the block is free again. The writer is None if nothing was ever written.
+    or None if the block is free again. The second part is None if nothing was ever written.
     """
     ### BEGIN SOLUTION
     changes: list[Any] = []
@@ -144,7 +146,7 @@ def oracle(acts: Acts, block: int) -> Owners:
 def why(yours: Owners, right: Owners, block: int) -> str:
     truth, last = right
     if not isinstance(yours[0], list):
-        return "The pair begins with the list of changes; the last writer comes second."
+        return "The pair begins with the list of changes. The last sequence that wrote is second."
     changes = [(step, owner) for step, owner in yours[0]]
     if truth and changes == [(step - 1, owner) for step, owner in truth]:
         step = truth[0][0]
@@ -155,7 +157,7 @@ def why(yours: Owners, right: Owners, block: int) -> str:
         step, owner = (odd or changes)[0]
         is_so = "is" if (step, owner) in truth else "is not"
         what = "becomes free" if owner is None else f"becomes s{owner}'s"
-        return f"Block {block} {what} at step {step}: that {is_so} what the player shows."
-    writes = "does not exist: nothing was ever written there"
-    writes = writes if last is None else f"writes for s{last}"
-    return f"The last event with a 'write' effect on block {block} {writes}."
+        return f"Block {block} {what} at step {step}: this {is_so} what the player shows."
+    if last is None:
+        return f"No event has a 'write' effect on block {block}: nothing was ever written there."
+    return f"In the last event with a 'write' effect on block {block}, s{last} writes."

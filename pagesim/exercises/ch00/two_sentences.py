@@ -1,25 +1,28 @@
 """# 0.1 Two sentences ★
 
 Two sentences arrive in an empty cache, one after the other. Every word is one token, and a block
-has `block_size` slots. Say beforehand what the player will show: write `predict(first, second,
-num_blocks, block_size)`, which returns three lists of block ids: the block table of the first
-sentence, the block table of the second, and the free list once both are there.
+has `block_size` slots. What will the player show? Write
+`predict(first, second, num_blocks, block_size)`. It returns three lists of block ids: the block
+table of the first sentence, the block table of the second, and the free list when both have
+arrived.
 
 `predict("Alice was beginning to get", "Call me Ishmael", 6, 4)` is `([0, 1], [2], [3, 4, 5])`.
 
-Then try sentences of your own, and compare with `pagesim.Story`.
+Then try sentences of your own, and compare your prediction with `pagesim.Story`.
 
 ## Hints
-1. How many blocks does a sentence of 5 words need, if 4 words go into one? And one of 8?
-2. The first sentence takes the first blocks of the free list; the second takes from what is left of
-   the same list.
+1. Suppose a block holds 4 words. How many blocks does a sentence of 5 words need? How many does one
+   of 8 words need?
+2. The first sentence takes its blocks from the front of the free list. The second takes them from
+   what is left.
 3. The number of blocks is the number of words divided by block_size, rounded up: (words +
-   block_size - 1) // block_size. Cut that many off the front of list(range(num_blocks)), twice.
+   block_size - 1) // block_size. Cut that many off the front of list(range(num_blocks)), once for
+   each sentence.
 
 ## Wrong answers
-* from_zero (two words): Every sequence counts its blocks from 0.
-* one_too_many (the second sentence fills its blocks): A sequence with a full last block already has
-  the next one.
+* from_zero (two words): Every sequence numbers its blocks from 0.
+* one_too_many (the second sentence fills its blocks): A sequence whose last block is full already
+  has the next one.
 * last_block_shared (two words): Empty slots are filled first, even in the block of another
   sequence.
 
@@ -93,24 +96,25 @@ def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) ->
     for number, sentence in enumerate((first, second)):
         table, truth, words = yours[number], right[number], count(len(sentence.split()), "word")
         if len(table) != len(truth):
-            needs = f"a block holds {block_size}, so it takes {count(len(truth), 'block')}"
+            needs = f"a block holds {block_size}, so it needs {count(len(truth), 'block')}"
             rule = (
                 "The last one may be partly empty, but none is taken before there is a word for it"
             )
             return f"s{number} has {words} and {needs}. {rule}."
         if number and (shared := set(table) & set(right[0])):
-            rule = "both sentences take from one pool, and no block has two owners here"
-            return f"Block {min(shared)} belongs to s0: {rule}, not even one with empty slots."
+            rule = "Both sentences take blocks from one pool, and no block has two owners here"
+            return f"Block {min(shared)} belongs to s0. {rule}, not even one with empty slots."
         if table != truth:
-            return f"s{number} takes the first {len(truth)} blocks of the free list, in its order."
-    return "The free list keeps the blocks that are left, in the order in which they will be taken."
+            first_ones = count(len(truth), "block")
+            return f"s{number} takes {first_ones} from the front of the free list, in its order."
+    return "The free list has the blocks that are left, in the order in which they will be taken."
 
 
 def replay(yours: Lists, first: str, second: str, block_size: int) -> Timeline:
     """Both sentences in the blocks of the answer's tables."""
     lengths = [len(sentence.split()) for sentence in (first, second)]
     if [len(table) for table in yours[:2]] != [-(-length // block_size) for length in lengths]:
-        raise UsageError("a sequence cannot have blocks that it does not need, or too few")
+        raise UsageError("a sequence cannot have more blocks than it needs, or fewer")
     return placed_together(yours[:2], lengths, block_size).annotate(title="With your tables")
 
 

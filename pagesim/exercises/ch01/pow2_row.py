@@ -1,28 +1,31 @@
-"""# 1.2 The row of Orca (Pow2) ★★
+"""# 1.2 The allocation of Orca (Pow2) ★★
 
-Orca (Pow2) stands for a server that guesses the length of an answer to within a factor of two. It
-asks for a row of the prompt's length plus the smallest power of two that holds the answer, but
-never for more than `longest`, the model's longest sequence. Its **buddy allocator** grants powers
-of two only: a request for 12 slots takes 16 from the pool.
+Orca (Pow2) stands for a server that guesses the length of an output to within a factor of two. It
+asks for as many slots as the prompt has tokens, plus the smallest power of two that is large enough
+for the output. But it never asks for more than `longest`, the model's longest sequence. Its **buddy
+allocator** hands out only powers of two: a request that asks for 12 slots takes 16 from the pool.
 
-Write `pow2_row(prompt, answer, longest, pool)`: the slots that one request asks for, and how many
-requests of this kind run at a time in a pool of `pool` slots, as a tuple.
+Write `pow2_row(prompt, answer, longest, pool)`, where `answer` is the length of the output. It
+returns a tuple: how many slots such a request asks for, and how many requests of this kind run at
+the same time in a pool of `pool` slots.
 
-`pow2_row(8, 3, 64, 64)` is `(12, 4)`: 8 + 4 slots are asked for, each row takes 16, and 4 of these
-fit.
+`pow2_row(8, 3, 64, 64)` is `(12, 4)`. The request asks for 8 + 4 slots and takes 16, and 64 slots
+have room for 4 such requests.
 
 ## Hints
-1. Two different things are rounded up here, by two different parts of the server. Which?
-2. The server rounds up the answer alone. The allocator rounds up what it is asked for.
+1. Two different parts of the server round up two different numbers. Which ones?
+2. The server rounds up only the output. The allocator rounds up what it is asked for.
 3. asked = min(prompt + the smallest power of two that is at least answer, longest). The pool has
    room for pool // (the smallest power of two that is at least asked).
 
 ## Wrong answers
-* rounds_both_together (the row is no power of two): The next power of two is that of the whole
-  sequence.
-* granted_as_asked (the row is no power of two): A request costs the pool what it asks for.
-* strictly_more (a plain one): The guess must be larger than the answer.
-* no_limit (longer than the model allows): A guess is a guess, however long a sequence may become.
+* rounds_both_together (the row is no power of two): Prompt and output together are rounded up to a
+  power of two.
+* granted_as_asked (the row is no power of two): A request takes from the pool exactly what it asks
+  for.
+* strictly_more (a plain one): The guess must be larger than the output.
+* no_limit (longer than the model allows): The server asks for its guess, however long a sequence
+  may become.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate, which has no guess to make
@@ -38,10 +41,10 @@ Pair = tuple[int, int]
 
 
 def pow2_row(prompt: int, answer: int, longest: int, pool: int) -> tuple[int, int]:
-    """The slots that Orca (Pow2) asks for, and how many such requests run at a time.
+    """The slots that Orca (Pow2) asks for, and how many such requests run at once.
 
-    prompt, answer: tokens of each request; longest: the longest sequence that the model allows;
-    pool: slots of the cache. All requests are alike, and there are enough of them.
+    prompt, answer: tokens of each prompt and output; longest: the longest sequence that the model
+    allows; pool: slots of the cache. All requests are alike, and there are enough of them.
     """
     ### BEGIN SOLUTION
     guess = 1
@@ -113,13 +116,13 @@ def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: 
     asked, batch = right
     guess = power_of_two_from(answer)
     if yours[0] == asked:
-        costs, pieces = power_of_two_from(asked), count(batch, "such piece")
-        grants = f"A buddy allocator grants powers of two: {asked} slots cost {costs}"
-        return f"{grants}, and {pool} slots have {pieces}."
+        costs = power_of_two_from(asked)
+        grants = f"A buddy allocator hands out powers of two, so {asked} slots cost {costs}"
+        return f"{grants}. A pool of {pool} slots has room for {count(batch, 'such request')}."
     if yours[0] == power_of_two_from(prompt + answer):
         guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
-        return f"The server knows the prompt, so only the answer is guessed: {guessed}."
+        return f"The server knows the prompt, so it guesses only the output: {guessed}."
     if asked == longest:
-        return f"No sequence can become longer than {longest}, so no more is ever asked for."
-    power = f"The smallest power of two that holds an answer of {answer} is {guess}"
-    return f"{power}; with the prompt that is {asked}."
+        return f"No sequence can be longer than {longest}, so the server never asks for more."
+    power = f"The smallest power of two for an output of {answer} is {guess}"
+    return f"{power}. With the prompt, that makes {asked}."

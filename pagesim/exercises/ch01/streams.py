@@ -1,39 +1,41 @@
 """# 1.3 Two streams against the rule ★★
 
-"Pages beat rows, and the more a server knows the better its rows." Find requests for which this
-is not so. Write `stream(wanted, block_size)`. It returns `(pool, longest, requests)`: the slots of
-the pool (at most 10,000), the longest sequence that the model allows, and at least 50 requests as
-`(prompt, answer)`, in tokens. All of them wait from the start.
+"Blocks beat contiguous memory, and the more a server knows about the output, the better." Find
+requests for which this is not true. Write `stream(wanted, block_size)`. It returns
+`(pool, longest, requests)`: the slots of the pool (at most 10,000), the longest sequence that the
+model allows, and at least 50 requests as `(prompt, output)`, in tokens. All of them wait from the
+beginning.
 
-* `wanted` is `"rows as good as pages"`: the shares of the pool that hold tokens under `max` and
-  under `paged`, in pages of `block_size` slots, differ by less than 1 point, and that of `paged`
-  is at least 90 %.
-* `wanted` is `"oracle worse than pow2"`: under `oracle` the share is at least 1 point *lower* than
-  under `pow2`. If you are sure that this cannot be, return None.
+* If `wanted` is `"rows as good as pages"`, compare the policy `max`, contiguous memory, with
+  `paged`, blocks of `block_size` slots. The shares of the pool that hold tokens must differ by less
+  than 1 percentage point, and the share of `paged` must be at least 90 %.
+* If `wanted` is `"oracle worse than pow2"`, the share under `oracle` must be at least 1 percentage
+  point *lower* than under `pow2`. If you are sure that this is impossible, return None.
 
-`pagesim.simulate([Request("s0", 0.0, prompt, answer), …], policy="max", pool=pool,
-max_model_len=longest).waste.mean()["token"]` is the share in percent. (The checker runs `paged`
-with `watermark=0.0`.) Rows come from the buddy allocator of exercise 1.2: one of 12 slots costs 16.
-An iteration computes at most 2,048 tokens of prompts.
+`pagesim.simulate([Request("s0", 0.0, prompt, output), …], policy="max", pool=pool,
+max_model_len=longest).waste.mean()["token"]` is the share in percent. (`check` runs `paged` with
+`watermark=0.0`.) All policies but `paged` use the buddy allocator of exercise 1.2, so an allocation
+of 12 slots costs 16. A step computes at most 2,048 tokens of prompts.
 
 ## Hints
-1. For the first: when is a row neither reserved nor internal? For the second: what happens to the
-   request behind the one that was let in a little too early?
-2. For the first, think of prompts that fill the row and answers of one token, of rows that are a
-   power of two, and of a pool that is a whole number of them. For the second, draw random streams
-   of two or three kinds of requests in pools of two or three rows, and keep the worst.
-3. For the first, (8 * 64, 64, [(63, 1)] * 50). For the second, search with longest 16, a pool of
-   32, and one long and two short kinds of requests in turn.
+1. For the first case: when is no slot of an allocation reserved or internal? For the second: if a
+   small request is admitted a little too early, what happens to the large one behind it?
+2. For the first, use prompts that nearly fill the allocation, outputs of one token, allocations
+   that are a power of two, and a pool that is a multiple of them. For the second, generate random
+   streams of two or three kinds of requests, in pools that hold two or three allocations, and keep
+   the worst.
+3. For the first, return (8 * 64, 64, [(63, 1)] * 50). For the second, search with longest 16 and a
+   pool of 32, and let one long and two short kinds of requests take turns.
 
 ## Wrong answers
-* long_answers (rows as good as pages): It is enough that every sequence becomes as long as its row
-  in the end.
-* short_requests (rows as good as pages): An answer of one token reserves next to nothing, so next
+* long_answers (rows as good as pages): It is enough that every sequence fills its allocation in the
+  end.
+* short_requests (rows as good as pages): An output of one token reserves next to nothing, so next
   to nothing is lost.
-* too_few (rows as good as pages): A handful of requests tells enough.
-* nothing_waits (rows as good as pages): When all requests have room, any memory is as good as any
-  other.
-* cannot_be (oracle worse than pow2): A server that reserves exactly what is needed never does worse
+* too_few (rows as good as pages): A handful of requests is enough to tell.
+* nothing_waits (rows as good as pages): If all requests have room, any kind of memory is as good as
+  any other.
+* cannot_be (oracle worse than pow2): A server that reserves exactly what is needed is never worse
   than one that guesses.
 
 ## vLLM
@@ -58,9 +60,9 @@ BUDGET = 2048
 
 
 def stream(wanted: str, block_size: int) -> tuple[int, int, list[tuple[int, int]]] | None:
-    """A pool, the longest sequence, and requests: (slots, tokens, [(prompt, answer), …]).
+    """A pool, the longest sequence, and requests: (slots, tokens, [(prompt, output), …]).
 
-    None if there is no such stream. Pages have block_size slots.
+    None if there is no such stream. Blocks have block_size slots.
     """
     ### BEGIN SOLUTION
     if wanted == "rows as good as pages":
@@ -106,37 +108,37 @@ def simulated(policy: str, stream: Stream, block_size: int, record: bool = False
 
 def why(yours: dict[str, Stream | None], wanted: str, block_size: int) -> str:
     if (stream := yours["stream"]) is None:
-        hole = "may take the hole that a larger request behind it needs"
+        hole = "may take the room that a larger request behind it needs"
         search = "Search small pools, with two or three kinds of requests"
-        return f"There is: a smaller row is let in earlier, and {hole}. {search}."
+        return f"There is one: a smaller request is admitted earlier and {hole}. {search}."
     pool, longest, requests = stream
     if len(requests) < 50:
-        return "Give at least 50 requests, so that the pool is full most of the time."
+        return "Return at least 50 requests, so that the pool is full most of the time."
     if pool > 10_000 or len(requests) > 1000:
-        return "At most 10,000 slots and 1,000 requests, please: a small stream shows as much."
+        return "Use at most 10,000 slots and 1,000 requests: a small stream shows as much."
     names = POLICIES[wanted]
     one, other = (simulated(name, stream, block_size).waste.mean()["token"] for name in names)
     shares = f"{names[0]} {one:.1f} % and {names[1]} {other:.1f} %"
     good = abs(one - other) < 1 if wanted == ROWS else one <= other - 1
     if good and (wanted == ORACLE or other >= 90):
         return ""
-    got = f"Half empty: {shares}" if good else f"Not shown: {shares} of the slots hold tokens"
+    got = f"{'Half empty' if good else 'Not shown'}: {shares} of the slots hold tokens"
     if wanted == ORACLE:
-        rule = "leave at least 1 % of the pool more without a token than guessed ones"
-        return f"{got}. Exact rows must {rule}."
+        rule = "be at least 1 point lower than that of pow2"
+        return f"{got}. The share of oracle must {rule}."
     if (costs := power_of_two_from(longest)) > longest:
-        rule = "a buddy allocator grants rows, and has powers of two only"
-        return f"{got}. A row of {longest} slots costs {costs}: {rule}."
+        rule = "a buddy allocator hands out only powers of two"
+        return f"{got}. An allocation of {longest} slots costs {costs}: {rule}."
     if rest := pool % longest:
-        return f"{got}. Beside the last row {rest} slots of the pool are left over."
+        return f"{got}. The pool is not a multiple of {longest}, so {rest} slots are left over."
     if pool > BUDGET and len(requests) >= pool // longest:
         rule = "so requests that leave soon never fill a larger pool"
-        return f"{got}. An iteration computes at most {BUDGET:,} tokens of prompts, {rule}."
+        return f"{got}. A step computes at most {BUDGET:,} tokens of prompts, {rule}."
     if good:
-        return "With pages, at least 90 % of the slots must hold tokens, or few requests wait."
-    rule = "what it will never use, and what is left of the pool beside the last row"
-    lose = f"Rows lose what a request does not use yet, {rule}"
-    return f"{got}. {lose}: all three must be next to nothing."
+        return "With blocks, at least 90 % of the slots must hold tokens. Let more requests wait."
+    rule = "what it will never use, and what is left of the pool at the end"
+    lose = f"Contiguous memory loses what a request does not use yet, {rule}"
+    return f"{got}. {lose}. All three must be next to nothing."
 
 
 def play(wanted: str) -> Timeline | None:

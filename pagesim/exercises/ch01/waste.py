@@ -1,28 +1,31 @@
-"""# 1.1 Where the slots of a row are ★
+"""# 1.1 The slots of an allocation ★
 
-A request holds a row of `row` slots from its arrival to its end. It has a prompt of `prompt` tokens
-and will have an answer of `answer`; at this moment `stored` tokens are in the row, those of the
-prompt included. Write `waste(prompt, answer, stored, row)`: how many slots of the row are
-**token**, **reserved** and **internal**, as a tuple in this order, with the meanings of the
-chapter's table.
+From its arrival to its end, a request holds a contiguous allocation of `row` slots. Its prompt has
+`prompt` tokens, and its output will have `answer` tokens. At this moment, `stored` tokens are in
+the allocation, including those of the prompt.
 
-With a prompt of 6 tokens, an answer of 6, 8 tokens stored and a row of 32, it is `(8, 4, 20)`.
-(The last token of an answer is never stored. Its slot counts as reserved to the end.)
+Write `waste(prompt, answer, stored, row)`. It returns how many of the slots are **token**,
+**reserved** and **internal**, as a tuple in this order. The chapter's table says what the three
+mean.
+
+With a prompt of 6 tokens, an output of 6, 8 tokens stored and an allocation of 32 slots, it is
+`(8, 4, 20)`. (The last token of an output is never stored. Its slot counts as reserved until the
+end.)
 
 ## Hints
-1. Each slot of the row is of exactly one kind. What must the three numbers add up to?
-2. At its end the request has prompt + answer tokens. Which slots will it never reach?
-3. token is stored; reserved is what is still missing from prompt + answer; internal is the row
-   beyond prompt + answer.
+1. Each slot of the allocation is of exactly one kind. What must the three numbers add up to?
+2. At its end, the request has prompt + answer tokens. Which slots will it never reach?
+3. Token slots are those that are stored. Reserved are those still missing from prompt + answer.
+   Internal is what the allocation has beyond prompt + answer.
 
 ## Wrong answers
-* all_the_rest_is_reserved (a row longer than the request): Every slot that is held and empty is
-  reserved for the request.
-* reserved_from_the_prompt_on (some of the answer is there): The whole answer stays reserved,
-  however much of it is there.
-* reserved_is_internal (a row as long as the request): An empty slot is wasted, no matter what comes
+* all_the_rest_is_reserved (a row longer than the request): Every empty slot that a request holds is
+  reserved for it.
+* reserved_from_the_prompt_on (some of the answer is there): The whole output stays reserved,
+  however much of it is already stored.
+* reserved_is_internal (a row as long as the request): An empty slot is wasted, whatever comes
   later.
-* prompt_beside_stored (a row as long as the request): What is stored comes on top of the prompt.
+* prompt_beside_stored (a row as long as the request): The stored tokens come on top of the prompt.
 
 ## vLLM
 * vllm/core/block/block_table.py: BlockTable.append_token_ids, which replaces the row
@@ -38,10 +41,10 @@ Kinds = tuple[int, int, int]
 
 
 def waste(prompt: int, answer: int, stored: int, row: int) -> tuple[int, int, int]:
-    """How many slots of a row are token, reserved and internal, in this order.
+    """How many slots of an allocation are token, reserved and internal, in this order.
 
-    prompt, answer: tokens of the request in the end; stored: how many of them are in the row now,
-    at least the prompt; row: the slots that the request holds.
+    prompt, answer: tokens of the prompt and of the complete output; stored: how many of all these
+    are stored now, at least the prompt; row: the slots that the request holds.
     """
     ### BEGIN SOLUTION
     token = stored
@@ -91,15 +94,15 @@ def oracle(
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
-        return f"The tokens in the row, {stored} of them, include those of the prompt."
+        return f"The allocation holds {stored} tokens, and those of the prompt are among them."
     if yours[1] == answer != right[1]:
         written = f"{stored - prompt} of the {count(answer, 'token')}"
-        return f"Of the answer {written} are written, and their slots no longer reserved."
+        return f"Of the output, {written} are stored, and their slots are no longer reserved."
     ends = f"The request ends with {prompt} + {answer} tokens"
     if yours[1] == row - stored != right[1]:
-        last = f"so the last {count(right[2], 'slot')} of the row will not: internal"
+        last = f"so it will never use the last {count(right[2], 'slot')}. That is internal"
         return f"Reserved slots are those that will be used. {ends}, {last}."
     if sum(yours) != row:
         return f"Each of the {row} slots is of exactly one kind, but yours add up to {sum(yours)}."
-    used = f"{count(right[1], 'slot')} will still be used, which is what reserved means"
-    return f"{ends} and has {stored}: {used}."
+    used = f"{count(right[1], 'slot')} will still be used. That is what reserved means"
+    return f"{ends} and has {stored} now, so {used}."

@@ -1,25 +1,27 @@
 """# 2.3 The free list ★★
 
-Sequences arrive and leave. One that arrives takes the blocks that it needs from the free list; one
-that leaves gives them back. Write `free_list_after(num_blocks, ops)`: the free list at the end, in
-the order in which the blocks will be taken. `ops` is a list of `("in", name, blocks)` and
-`("out", name)`; at first the blocks 0 to `num_blocks - 1` are free, in this order.
+Sequences arrive and leave. A sequence that arrives takes the blocks that it needs from the free
+list. When it leaves, its blocks are freed.
 
-`free_list_after(6, [("in", "a", 2), ("out", "a")])` is `[1, 0, 2, 3, 4, 5]`. Section 3 has the
-rule that makes it so.
+Write `free_list_after(num_blocks, ops)`. It returns the free list at the end, in the order in which
+the blocks would be taken. `ops` is a list of `("in", name, blocks)` and `("out", name)`. At the
+beginning, the blocks 0 to `num_blocks - 1` are free, in this order.
+
+`free_list_after(6, [("in", "a", 2), ("out", "a")])` is `[1, 0, 2, 3, 4, 5]`. The rule behind this
+order is in section 2.
 
 ## Hints
-1. Which block was given back last? It will be taken first.
-2. A table is given back from its first block to its last, and each block goes to the front of the
-   list.
-3. On the way in, cut the blocks off the front of the list. On the way out, for block in table:
-   free.insert(0, block).
+1. Which block was freed last? That block is taken first.
+2. The blocks of a table are freed from the first to the last. Each one goes to the front of the
+   free list.
+3. When a sequence arrives, cut its blocks off the front of the list. When it leaves, go through its
+   table, for block in table, and call free.insert(0, block).
 
 ## Wrong answers
 * first_in_first_out (one block comes back): The block that has been free the longest is taken
   first.
 * sorted (a table comes back): The free block with the lowest id is taken first.
-* as_a_run (a table comes back): A table goes back in one piece, in its own order.
+* as_a_run (a table comes back): The blocks of a table return together and keep their order.
 * taken_from_the_end (nothing left yet): Blocks are taken from the end of the list.
 
 ## vLLM
@@ -100,12 +102,14 @@ def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
     if problem := lost(yours, right):
         return problem
     if ops[-1][0] == "in":
-        return "A sequence takes from the front of the list, and the rest keeps its order."
+        return "A sequence takes its blocks from the front of the list. The rest keeps its order."
     before, _ = oracle(num_blocks, ops[:-1])
     back = [block for block in right if block not in before]
     if yours == sorted(right):
-        return f"The list is never sorted: {back} came back to its front, the last one foremost."
+        return (
+            f"The list is never sorted: {back} went to the front, each in front of the one before."
+        )
     if yours[-len(back) :] == back[::-1]:
-        return "A freed block goes to the FRONT of the list, to be taken again first."
-    rule = "A table is given back from its first block on, each to the front of the list"
-    return f"{rule}: what was last in the table is first in the list, {back[0]} here."
+        return "A freed block goes to the FRONT of the list, so it is the first to be taken again."
+    rule = "The blocks of a table are freed in order, and each goes to the front of the list"
+    return f"{rule}. So the last block of the table, {back[0]} here, ends up first."

@@ -1,22 +1,25 @@
 """# 2.2 A new block ★
 
-A sequence has `length` tokens in blocks of `block_size` slots, and no more blocks than it needs.
-Write `needs_a_block(length, block_size)`: True if the next token takes a new block, False if it
-goes into the last one. One line is enough, if it is right for every block size.
+A sequence of `length` tokens is stored in blocks of `block_size` slots, and it holds no more blocks
+than it needs. Write `needs_a_block(length, block_size)`. It returns True if the next token needs a
+new block, and False if there is still room in the last one. One line is enough, as long as it is
+right for every block size.
 
-`needs_a_block(4, 4)` is True, and `needs_a_block(5, 4)` is False.
+`needs_a_block(4, 4)` is True: four tokens fill the block. `needs_a_block(5, 4)` is False.
 
 ## Hints
-1. Draw the last block of a sequence of 3, 4 and 5 tokens, with 4 slots in a block.
+1. Take blocks of 4 slots. Draw the last block of a sequence of 3, of 4 and of 5 tokens.
 2. The last block is full when the length is a multiple of the block size.
-3. length % block_size == 0. Try your own line with block_size 1 as well.
+3. Return length % block_size == 0. If you wrote another line, try it with a block size of 1 too.
 
 ## Wrong answers
-* length_after (one token): The length is one more than a multiple of the block size when a block is
-  taken.
-* one_late (the last block is full): A block is taken once the last one has overflowed.
-* one_early (there is room): The token that fills a block also takes the next one.
-* wrong_for_one (blocks of one slot): The new length is one more than a multiple of the block size.
+* length_after (one token): The length is one more than a multiple of the block size when a new
+  block is needed.
+* one_late (the last block is full): A new block is needed only after a token has found the last one
+  full.
+* one_early (there is room): The token that fills a block takes the next block as well.
+* wrong_for_one (blocks of one slot): With the new token, the length is one more than a multiple of
+  the block size.
 
 ## vLLM
 * vllm/core/block/block_table.py: BlockTable.ensure_num_empty_slots
@@ -61,9 +64,9 @@ def oracle(length: int, block_size: int, *, record: bool = False) -> tuple[bool,
 
 def why(yours: bool, right: bool, length: int, block_size: int) -> str:
     room = -length % block_size
-    last = f"After {count(length, 'token')} the last block of {count(block_size, 'slot')} has"
+    last = f"After {count(length, 'token')}, the last block of {count(block_size, 'slot')} has"
     if not room:
         full = f"{last} no room: the next token needs a block."
-        return f"{full} No remainder of a division by 1 is 1." if block_size == 1 else full
-    late = " When length % block_size is 1, a block has just been taken."
+        return f"{full} A division by 1 never leaves 1." if block_size == 1 else full
+    late = " If length % block_size is 1, the sequence has just taken a block."
     return f"{last} room for {count(room, 'more token')}." + late * (length % block_size == yours)

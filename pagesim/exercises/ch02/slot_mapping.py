@@ -1,29 +1,31 @@
 """# 2.4 The slot mapping of a batch ★★
 
-A step of the model computes several sequences at once: prompts, chunks of long prompts, and
-decodes, which compute one token each. Their tokens stand in one row, sequence after sequence.
-Before attention their keys and values are written to the cache, each to the slot that the **slot
-mapping** names; -1 means that nothing is written, and fills the batch up to a fixed size.
+A step of the model computes several sequences at once. Some bring a whole prompt, some a chunk of a
+long prompt, and some only decode, which is one token. All their tokens are in one list, sequence
+after sequence.
 
-Write `slot_mapping(batch, block_size, num_tokens)`: a list of `num_tokens` ints. `batch` has
-`(table, computed, length)` for each sequence: its block table, its tokens that are in the cache
-already, and its tokens after this step. So the step computes the positions `computed` to
-`length - 1`.
+Before attention, the key and value of every token are written to the cache. The **slot mapping**
+says to which slot. If the list has been padded to a fixed size, the padding has slot -1, which
+means that nothing is written.
+
+Write `slot_mapping(batch, block_size, num_tokens)`. It returns a list of `num_tokens` ints. `batch`
+has a tuple `(table, computed, length)` for each sequence: its block table, the number of its tokens
+that are already in the cache, and the number of its tokens after this step. So the step computes
+the positions `computed` to `length - 1`.
 
 With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5, 0, -1, -1]`.
 
 ## Hints
-1. For each sequence, which positions does this step compute? Write them down for (table, 4, 5) and
-   for (table, 0, 2).
-2. Exercise 2.1 has the slot of a position. Here the positions run from computed to length - 1, for
-   one sequence after the other.
-3. Append table[p // block_size] * block_size + p % block_size for p in range(computed, length), and
-   [-1] * (num_tokens - len(slots)) at the end.
+1. Which positions does this step compute? Write them down for (table, 4, 5) and for (table, 0, 2).
+2. Exercise 2.1 computes the slot of a position. Here the positions go from computed to length - 1,
+   for one sequence after the other.
+3. Append table[p // block_size] * block_size + p % block_size for each p in range(computed,
+   length). At the end, add [-1] * (num_tokens - len(slots)).
 
 ## Wrong answers
 * decode_at_the_length (a decode): The new token of a sequence of n tokens is at position n.
-* from_the_beginning (a decode): Each step writes all tokens of a sequence.
-* padding_is_slot_0 (padding): A place without a token may have any slot.
+* from_the_beginning (a decode): Every step writes all tokens of a sequence.
+* padding_is_slot_0 (padding): Padding has no token, so its slot does not matter.
 * no_padding (padding): The mapping has as many entries as there are tokens.
 * positions_from_0 (a decode): The positions of a chunk begin at 0.
 
@@ -109,19 +111,20 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     spans = [range(computed, length) for _, computed, length in batch]
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
-        has = f"{count(len(tokens), 'token')} and the batch has {count(len(right), 'place')}"
-        rule = "the mapping has an entry for each place, -1 in those without a token"
+        has = f"{count(len(tokens), 'token')}, padded to {len(right)}"
+        rule = "the mapping has an entry for each of them, and that of padding is -1"
         return f"The step computes {has}: {rule}."
     place = parted(yours, right)
     if right[place] == -1:
-        return f"Place {place} has no token: -1 says so, and slot {yours[place]} would be written."
+        wrong = f"your {yours[place]} would make the kernel write something"
+        return f"Entry {place} is padding, not a token. It must be -1: {wrong}."
     seq, position = tokens[place]
     table, _, length = batch[seq]
     block, offset = divmod(position, block_size)
     where = f"in block {table[block]} at offset {offset}: slot {right[place]}"
-    where = f"Place {place} has token {position} of sequence {seq}, which is {where}."
+    where = f"Entry {place} is for token {position} of sequence {seq}, which is {where}."
     if len(spans[seq]) == 1:
-        where += f" A sequence of {length} tokens decodes its last one, at position {length - 1}."
+        where += f" A decode computes the last of {length} tokens, at position {length - 1}."
     return where
 
 

@@ -1,21 +1,25 @@
 """# 2.1 Slots ★
 
-A sequence has `num_tokens` tokens in blocks of `block_size` slots. Its block table lists the
-physical id of each of its logical blocks. Write `slots(table, num_tokens, block_size)`: the slot
-of each token, as a list of ints. The slots of the whole cache are numbered block after block.
+A sequence has `num_tokens` tokens, stored in blocks of `block_size` slots. Its block table holds
+the physical id of each of its logical blocks. The slots of the cache are numbered block after
+block, so block 1 begins at slot `block_size`.
+
+Write `slots(table, num_tokens, block_size)`. It returns the slot of every token, as a list of ints.
 
 `slots([7, 2], 3, 2)` is `[14, 15, 4]`.
 
 ## Hints
-1. Two numbers say where a token is: which of the sequence's blocks, and which slot in it.
-2. Token p is in logical block p // block_size. The table turns that into a physical id.
-3. table[p // block_size] * block_size + p % block_size, for each p below num_tokens.
+1. You need two things to find a token: which of the sequence's blocks it is in, and at which offset
+   in that block.
+2. Token p is in logical block p // block_size. The table turns this into the id of a physical
+   block.
+3. Compute table[p // block_size] * block_size + p % block_size for each p below num_tokens.
 
 ## Wrong answers
 * logical_for_physical (one token, not in block 0): The first block of a sequence is block 0 of the
   cache.
-* no_offset (two tokens in a block): A token's slot is where its block begins.
-* swapped (two blocks): The remainder chooses the block, and the quotient the place in it.
+* no_offset (two tokens in a block): The slot of a token is the first slot of its block.
+* swapped (two blocks): The remainder tells you the block, and the quotient tells you the offset.
 * sixteen (one token, not in block 0): A block always has 16 slots.
 
 ## vLLM
@@ -34,7 +38,7 @@ play = placed
 def slots(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     """The slot of each of the first num_tokens tokens, as a list of ints.
 
-    table: the sequence's physical block ids, in the order of its logical blocks.
+    table: the ids of the sequence's physical blocks, in the order of its logical blocks.
     """
     ### BEGIN SOLUTION
     result = []
@@ -74,19 +78,19 @@ def oracle(table: list[int], num_tokens: int, block_size: int) -> list[int]:
 
 def why(yours: list[int], right: list[int], table: list[int], block_size: int) -> str:
     if len(yours) != len(right):
-        return f"There are {len(right)} tokens, so there are {len(right)} slots."
+        return f"The sequence has {len(right)} tokens, so it needs {len(right)} slots."
     token = parted(yours, right)
     block, offset = divmod(token, block_size)
     slot = f"{table[block]} * {block_size} + {offset} = {right[token]}"
     where = (
-        f"Token {token} is in logical block {block} at offset {offset}; the table says that this"
+        f"Token {token} is in logical block {block}, at offset {offset}. The table puts this block"
     )
-    return f"{where} is physical block {table[block]}, so its slot is {slot}."
+    return f"{where} into physical block {table[block]}, so the slot is {slot}."
 
 
 def replay(yours: list[int], num_tokens: int, block_size: int) -> Timeline:
     """The tokens in the slots of the answer, if they are those of a table."""
     table = [slot // block_size for slot in yours[::block_size]]
     if slots(table, num_tokens, block_size) != yours:
-        raise UsageError("no table has its tokens in these slots")
+        raise UsageError("no block table puts its tokens into these slots")
     return placed(table, num_tokens, block_size).annotate(title="With your slots")

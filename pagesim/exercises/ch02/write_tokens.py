@@ -1,30 +1,34 @@
 """# 2.5 Writing keys and values: a Triton kernel ★★★
 
-Section 4's `reshape_and_cache` as a kernel of your own. One program writes one token: of `key` and
-`value`, tensors `[num_tokens, N]`, it takes the row of its token and stores it in the row of
-`k_cache` and of `v_cache`, `[num_slots, N]`, that the slot mapping names. All four lie in one
-piece, row after row, so that row `i` begins at element `i * N`. `slot_mapping` is int64
-`[num_tokens]`; a token with slot -1 is padding and must not be written anywhere.
+In section 4 you called `reshape_and_cache`. Now write it yourself, as a Triton kernel. One program
+writes one token. It loads the token's row of `key` and of `value`, which are tensors
+`[num_tokens, N]`. It stores them in the row of `k_cache` and of `v_cache`, `[num_slots, N]`, that
+the slot mapping names.
 
-`tl.load(pointer + offsets)` reads, `tl.store(pointer + offsets, numbers)` writes; a pointer plus
-`number` means N neighbours. Complete `write_tokens`. The checker launches one program per token,
-in a cache full of NaN, with several N, all powers of two. Once the cache has so many slots that
-`slot * N` does not fit in 32 bits.
+All four tensors are contiguous, row after row, so row `i` begins at element `i * N`. `slot_mapping`
+is int64 `[num_tokens]`. A token with slot -1 is padding: nothing may be written for it.
+
+`tl.load(pointer + offsets)` reads and `tl.store(pointer + offsets, elements)` writes. A pointer
+plus `number` means N neighbouring elements. Complete `write_tokens`.
+
+`check` launches one program per token, in a cache full of NaN, for several N. Every N is a power of
+two. In one case, the cache has so many slots that `slot * N` does not fit into 32 bits.
 
 ## Hints
-1. A row of the cache is N numbers long. Where does row 6 begin? And row token of key?
-2. Load N numbers from key + token * N + number, and store them at k_cache + slot * N + number. The
-   same for values. All of it only if the slot is not negative.
-3. Under `if slot >= 0:`, two loads and two stores; slot came as int64, so slot * N is right in a
-   large cache, as long as you do not narrow it.
+1. A row of the cache has N elements. At which element does row 6 begin? At which element does the
+   token's row of key begin?
+2. Load N elements from key + token * N + number, and store them at k_cache + slot * N + number. Do
+   the same for the values. Do all of it only if the slot is not negative.
+3. You need two loads and two stores under `if slot >= 0:`. The slot was loaded as int64, so slot *
+   N is right in a large cache too, as long as you do not convert it.
 
 ## Wrong answers
-* padding_is_written (padding): Slot -1 is a slot like any other: in Python, index -1 is the last
+* padding_is_written (padding): Slot -1 is a slot like any other. In Python, index -1 is the last
   one.
-* key_for_value (one token): The value cache gets the same numbers as the key cache.
+* key_for_value (one token): The value cache gets the same elements as the key cache.
 * row_by_row (a token in another slot): Token i of the batch goes to row i of the cache.
-* in_32_bits (far out): A slot number is small, so 32 bits are enough for its address.
-* no_offset_of_the_row (a token in another slot): A pointer plus the slot is the row of the slot.
+* in_32_bits (far out): Slot numbers are small, so 32 bits are enough for the address.
+* no_offset_of_the_row (a token in another slot): A pointer plus the slot points to the slot's row.
 
 ## vLLM
 * csrc/cache_kernels.cu: reshape_and_cache_flash_kernel
@@ -64,7 +68,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def words(slots: list[int], num_slots: int, n: int) -> str:
-    size = "a cache of more slots than that" if FAR in slots else f"{num_slots} slots"
+    size = "a cache with more slots than that" if FAR in slots else f"{num_slots} slots"
     return f"slot_mapping {slots}, {size}, N = {n}"
 
 
@@ -142,18 +146,16 @@ def why(yours: Found, right: Found, n: int) -> str:
             if wanted == got:
                 continue
             if slot == -1:
-                return (
-                    f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
-                )
+                return f"Slot -1 means: write nothing. Your kernel wrote {got} before slot 0."
             if wanted == "nothing":
-                return f"No token has slot {slot}, and {name} holds {got} there."
+                return f"No token has slot {slot}, but {name} holds {got} there."
             if wanted == ALL:
-                return f"Slot {slot} of {name} has a token: your kernel {got}."
+                return f"Slot {slot} of {name} must get a token. Your kernel {got}."
             if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
                 belong = "keys belong to k_cache, values to v_cache"
-                return f"{name} holds {got} in slot {slot}: {belong}."
-            return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
-    return "Both caches are to be written."
+                return f"In slot {slot}, {name} holds {got}: {belong}."
+            return f"The slot mapping puts the {wanted} into slot {slot} of {name}; it holds {got}."
+    return "The kernel must write both caches."
 
 
 def play(slots: list[int]) -> Timeline:

@@ -15,7 +15,7 @@ class SecondLookError(LookupError):
 
 
 class OneByOne(Sequence[float]):
-    """Numbers that come one after the other: none can be had again behind a later one."""
+    """Elements that come one after the other: none can be read again after a later one."""
 
     def __init__(self, numbers: Sequence[float]) -> None:
         self._numbers, self._last = numbers, -1
@@ -28,8 +28,8 @@ class OneByOne(Sequence[float]):
             return [self[i] for i in range(len(self))[place]]
         number, place = self._numbers[place], range(len(self))[place]
         if place < self._last:
-            problem = f"score {place} is asked for after score {self._last}"
-            raise SecondLookError(f"{problem}, and there is no second look")
+            problem = f"score {place} is read after score {self._last}"
+            raise SecondLookError(f"{problem}, but the scores can be read only once, in order")
         self._last = place
         return number
 
@@ -45,8 +45,8 @@ class OnePage(np.ndarray[Any, Any]):
     def __getitem__(self, key: Any) -> Any:
         found = np.asarray(super().__getitem__(key))
         if found.size > self.page:
-            problem = f"{found.size} numbers of the cache are asked for at once, and a page has"
-            raise SecondLookError(f"{problem} {self.page}: take one page after the other")
+            problem = f"{found.size} elements of the cache are read at once, but a block has"
+            raise SecondLookError(f"{problem} {self.page}: take one block after the other")
         return found
 
 

@@ -1,32 +1,35 @@
-"""# 3.2 Page by page ★★
+"""# 3.2 Block by block ★★
 
-One query meets all keys and values of a sequence, wherever its blocks are. Write
-`page_by_page(q, k_cache, v_cache, table, length)`: the average of the `length` values, weighted by
-the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
+One query attends to all tokens of a sequence, wherever their blocks are. Write
+`page_by_page(q, k_cache, v_cache, table, length)`. It returns the average of the `length` values,
+weighted by the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
 
-`q` is `[head_dim]`, the caches are `[num_blocks, block_size, head_dim]`; `table` has the physical
-block of each page. Take one page after the other, with the state m, ell, acc of exercise 3.1, and
-never hold more than one page: the caches give the numbers of one block at a time. The table may
-have more blocks than the tokens need. A slot that holds no token of the sequence is NaN, or has an
-old number: only `length` says where the tokens end.
+`q` is `[head_dim]`, and the caches are `[num_blocks, block_size, head_dim]`. `table` is the block
+table of the sequence; it may have more entries than its tokens need. A slot without a token of this
+sequence holds NaN or an old element. Only `length` tells you where the tokens end.
 
-If block 5 is all there is, and full, the answer is softmax(k_cache[5] @ q / sqrt(head_dim)) @
-v_cache[5].
+Go through the table one entry at a time, with the state m, ell and acc of exercise 3.1. You can
+never read more than one block at once: a larger slice of a cache is an error.
+
+If the sequence has just one block, block 5, and the block is full, the result is softmax(k_cache[5]
+@ q / sqrt(head_dim)) @ v_cache[5].
 
 ## Hints
-1. How many pages have a token? How many tokens has the last of them?
-2. The block of a page is table[page]. In the last page take only the slots that are filled:
-   k_cache[block, :filled].
-3. filled = min(block_size, length - page * block_size). The update is that of exercise 3.1 with a
-   page of scores in the place of one: new_m = max(m, scores.max()), weights = np.exp(scores -
-   new_m), acc = acc * rescale + weights @ values of the page.
+1. How many blocks of the sequence hold a token? How many tokens are in the last of them?
+2. The block is table[entry]. In the last one, take only the slots that are filled: k_cache[block,
+   :filled].
+3. Let filled = min(block_size, length - entry * block_size). The update is that of exercise 3.1,
+   with a block of scores instead of one score: new_m = max(m, scores.max()), weights =
+   np.exp(scores - new_m), and acc = acc * rescale + weights @ values, with the values of the block.
 
 ## Wrong answers
-* page_for_block (a full page elsewhere): Page i of a sequence is block i of the cache.
-* whole_last_page (a partly filled page): A page is read whole; what is not a token does no harm.
-* no_tail (two pages): A sequence has length // block_size pages.
-* whole_table (a reserved block): The table has exactly the blocks that hold tokens.
-* acc_not_rescaled (two pages): The pages are added up, and the division at the end makes up for it.
+* page_for_block (a full page elsewhere): The keys of logical block i are in block i of the cache.
+* whole_last_page (a partly filled page): A block can be read whole. What is not a token does no
+  harm.
+* no_tail (two pages): A sequence has length // block_size blocks.
+* whole_table (a reserved block): Every block in the table holds tokens.
+* acc_not_rescaled (two pages): I can add up the blocks as they are, because the division at the end
+  corrects it.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel, its loop over block_idx
@@ -50,7 +53,7 @@ same = close(1e-4, 1e-5)
 
 
 def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: int) -> Any:
-    """Attention of one query over a sequence of so many tokens; an array [head_dim].
+    """Attention of one query over a sequence of `length` tokens, as an array [head_dim].
 
     q: [head_dim]; k_cache, v_cache: [num_blocks, block_size, head_dim], all NumPy. Slots that
     hold no token of the sequence are NaN or old. The table may have blocks that are reserved.
@@ -104,7 +107,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 def words(table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
     what = f"table {table}, {count(length, 'token')}, {block_size} slots to a block"
     what += ", keys in the thousands" if scale > 1000 else ""
-    return what + (", old numbers in the other slots of the table" if old else "")
+    return what + (", old elements in the other slots of the table" if old else "")
 
 
 def caches(table: list[int], length: int, block_size: int, scale: int, old: bool) -> list[Array]:
@@ -141,21 +144,23 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
     filled = length - block_size * (pages - 1)
     if has_nan(yours):
         if scale > 1000:
-            return "With keys this large exp(score) overflows: subtract the largest score first."
+            return "With keys this large, exp(score) overflows: subtract the largest score first."
         if filled < block_size:
-            last = f"Page {pages - 1} holds {count(filled, 'token')}; the slots behind them are NaN"
-            return f"{last}, and even a weight of 0 times NaN is NaN."
+            holds = f"Logical block {pages - 1} holds {count(filled, 'token')}"
+            return f"{holds}. The slots behind are NaN, and even 0 times NaN is NaN."
         if len(table) > pages:
-            return f"The tokens end in page {pages - 1}; the table's last block is only reserved."
-        return f"The keys of page 0 are in block {table[0]}: the table says so, not the page."
+            ends = f"The tokens end in logical block {pages - 1}"
+            return f"{ends}. The last entry of the table is only reserved."
+        return f"The keys of logical block 0 are in block {table[0]}, because table[0] says so."
     if old and len(table) * block_size > length:
-        behind = "what lies behind them, NaN or not, belongs to no token of this sequence"
-        ends = f"The tokens end in page {pages - 1} with slot {filled - 1}"
-        return f"{ends}: {behind}. Only length says so."
+        behind = "what is behind it belongs to no token of this sequence, even if it is not NaN"
+        ends = f"The last token is in logical block {pages - 1} at offset {filled - 1}"
+        return f"{ends}: {behind}. Use length."
     if pages > 1:
-        weighed = "each was weighed relative to the largest score so far"
-        return f"All {pages} pages count, and {weighed}: a larger one rescales ell and acc."
-    return f"{count(length, 'token')} of block {table[0]}, score q · k / sqrt(head_dim) each."
+        weighed = "their weights are relative to the largest score so far"
+        return f"All {pages} blocks count, and {weighed}: a larger one rescales ell and acc."
+    read = f"The sequence has {count(length, 'token')}, all in block {table[0]}"
+    return f"{read}, and the score of each is q · k / sqrt(head_dim)."
 
 
 def play(table: list[int], length: int, block_size: int) -> Timeline:

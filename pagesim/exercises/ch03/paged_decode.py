@@ -1,34 +1,37 @@
 """# 3.3 A paged kernel in Triton ★★★
 
-This is section 3's `attend` as a Triton kernel: one program for each sequence, one head. Fill the
-four gaps of `paged_decode`.
+In section 3 you wrote attention block by block, as a loop in NumPy. Here the same loop is a Triton
+kernel, as in section 5: one program for each sequence, and one head. Fill in the four gaps of
+`paged_decode`.
 
-`q` and `out` are `[num_seqs, DIM]`, the caches `[num_blocks, BLOCK, DIM]`, float32; `block_tables`
-is int32 `[num_seqs, TABLE]`, `seq_lens` int32 `[num_seqs]`. All lie in one piece, row after row:
-row `i` of the table begins at `block_tables + i * TABLE`. The offsets `at` of a page's keys and
-values, `[BLOCK, DIM]`, are given; `tl.load(pointer, mask=…, other=0.0)` does not touch what
-is masked. Make `block` 64 bits wide, `.to(tl.int64)`: in a large cache the offsets of a page do not
-fit in 32.
+`q` and `out` are `[num_seqs, DIM]` and the caches are `[num_blocks, BLOCK, DIM]`, all float32.
+`block_tables` is int32 `[num_seqs, TABLE]` and `seq_lens` is int32 `[num_seqs]`. All of them are
+contiguous, row after row, so row `i` of the tables begins at `block_tables + i * TABLE`.
 
-The checker launches it in a cache that is NaN wherever there is no token. If you read a wrong slot,
-it says which program did, and whose slot it was.
+`at` is given. It has the places of the block's keys and values in the caches, `[BLOCK, DIM]`.
+`tl.load(pointer, mask=…, other=0.0)` does not touch what is masked. Make `block` 64 bits wide with
+`.to(tl.int64)`: in a large cache, the places do not fit into 32 bits.
+
+`check` launches the kernel in a cache that holds NaN wherever there is no token. If you read a
+wrong slot, it tells you which program did, and whose slot it was.
 
 ## Hints
-1. Set the kernel beside section 3's attend, line by line. What is block_table[page] here, where the
-   tables of all sequences lie one after another?
-2. 1: load from block_tables + seq * TABLE + page, then .to(tl.int64). 2: position page * BLOCK +
-   row is a token if it is below length; mask=seen[:, None]. 3: rescale = tl.exp(m - new_m). 4: acc
-   / ell.
-3. 3: ell = ell * rescale + tl.sum(weights, axis=0) and acc = acc * rescale + tl.sum(weights[:,
-   None] * values, axis=0). 4: tl.store(out + seq * DIM + dim, acc / ell).
+1. Put the kernel beside the loop of section 3 and compare them line by line. The loop reads
+   block_table[entry]. Where is this element here, where the tables of all sequences are in one
+   tensor?
+2. Gap 1: load from block_tables + seq * TABLE + page, then .to(tl.int64). Gap 2: position page *
+   BLOCK + row is a token if it is below length; use mask=seen[:, None]. Gap 3: rescale = tl.exp(m -
+   new_m). Gap 4: store acc / ell.
+3. Gap 3: ell = ell * rescale + tl.sum(weights, axis=0) and acc = acc * rescale + tl.sum(weights[:,
+   None] * values, axis=0). Gap 4: tl.store(out + seq * DIM + dim, acc / ell).
 
 ## Wrong answers
-* page_for_block (one token): Page i of a sequence is block i of the cache.
+* page_for_block (one token): The keys of logical block i are in block i of the cache.
 * first_row_of_the_table (two sequences): block_tables is the table of my sequence.
 * one_row_too_many (one token): A sequence of n tokens has the positions up to n.
-* values_not_masked (one token): A weight of 0 cancels whatever value it meets.
+* values_not_masked (one token): A weight of 0 cancels any value.
 * acc_not_rescaled (two pages): Only the sum is relative to the maximum.
-* not_divided (a full page): acc is the average.
+* not_divided (a full page): acc is already the average.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel
@@ -67,22 +70,19 @@ def why(yours: Answer, right: Answer, lengths: list[int], block_size: int) -> st
     if (read := yours["reads"]) != decoding.FINE:
         if WRAPPED in read:
             return too_early("(block * BLOCK + row) * DIM")
-        tail = "the NaN comes from there" if has_nan(yours["answers"]) else "that is the error"
+        tail = "that is where NaN comes from" if has_nan(yours["answers"]) else "that is the error"
         return f"{read[0].upper()}{read[1:]}: {tail}."
     empty = [seq for seq, row in enumerate(yours["answers"]) if has_nan(row)]
     if empty and len(empty) < len(yours["answers"]):
-        return f"Row {empty[0]} of out holds no numbers: row i of it begins at out + i * DIM."
+        return f"Row {empty[0]} of out was not written: row i begins at out + i * DIM."
     seq = decoding.first_wrong(yours, right)
     if (pages := -(-lengths[seq] // block_size)) > 1:
-        has = f"Sequence {seq} has {pages} pages, and its program read the right slots"
-        rule = (
-            "what came before a larger score must be rescaled by exp(m - new_m), ell and acc alike"
-        )
-        return f"{has}: {rule}."
-    sums = (
-        f"The program of sequence {seq} read the right slots: acc holds sums of exp(score - m) * "
-    )
-    return f"{sums}value, which become an average when they are divided by ell."
+        has = f"Sequence {seq} has {pages} blocks, and its program read the right slots"
+        rule = "when a larger score comes, multiply both ell and acc by exp(m - new_m)"
+        return f"{has}. But {rule}."
+    right_slots = f"The program of sequence {seq} read the right slots"
+    sums = "acc holds sums of exp(score - m) * value"
+    return f"{right_slots}. But {sums}; divide them by ell to get an average."
 
 
 def play(tables: Tables, lengths: list[int], block_size: int) -> Timeline:

@@ -1,32 +1,37 @@
 """# 4.2 Copy-on-write ★★
 
-Write `append(tables, refs, free, length, who, block_size)`: it finds a place for the next token of
-sequence `who` and returns the copies, a list of pairs (from, to), that must be made before the
-token is written; `[]` if there are none. It changes what it is given:
+Sequence `who` is about to write its next token. Write
+`append(tables, refs, free, length, who, block_size)`. It finds a place for the token, and it
+returns the copies that must be made before the token is written: a list of pairs (from, to) of
+block ids, or `[]`. It changes its first three arguments:
 
-* `tables`: the block table of each sequence, `{0: [0, 1], 1: [0, 1]}`;
-* `refs`: the number of tables that each block is in, `{0: 2, 1: 2}`;
-* `free`: the free list, taken from its front.
+* `tables`: the block table of each sequence, such as `{0: [0, 1], 1: [0, 1]}`;
+* `refs`: the reference count of each block in use, such as `{0: 2, 1: 2}`;
+* `free`: the free list. Take blocks from its front.
 
-`length` counts the tokens of `who` before this one. With the tables and counts above, `free` =
-`[2, 3]`, a length of 7 and blocks of 4, `s0` writes into a copy: the answer is `[(1, 2)]`, and then
-`tables[0]` is `[0, 2]`, `refs` `{0: 2, 1: 1, 2: 1}` and `free` `[3]`. The checker tells a story of
-forks and writes, in which your function does all the writes, and looks at what is there at the end.
-Forks are done by the checker. No block becomes free in these stories.
+`length` counts the tokens of `who` before this one.
+
+Example: let `tables` and `refs` be as above, with `free` = `[2, 3]`, a length of 7 and blocks of 4.
+`s0` shares its last block, so it must write into a copy. The function returns `[(1, 2)]`. After
+that, `tables[0]` is `[0, 2]`, `refs` is `{0: 2, 1: 1, 2: 1}` and `free` is `[3]`.
+
+`check` runs a story of forks and writes. It does the forks itself, and it calls your function for
+every write. In these stories, no block is freed.
 
 ## Hints
-1. There are three cases: the last block is full; it has room and one owner; it has room and
-   several.
-2. Full: take a block and append it. One owner: nothing to do. Several: take a block, put it in the
-   place of the old one, and return the pair.
-3. When a writer moves, the old block has one owner fewer and the new one has one: refs[old] -= 1,
-   refs[new] = 1, table[-1] = new, return [(old, new)].
+1. There are three cases. The last block may be full. It may have room and one owner. Or it may have
+   room and several owners.
+2. If the block is full, take a new block and append it to the table. If it has one owner, there is
+   nothing to do. If it has several, take a new block, put it into the table in place of the old
+   one, and return the pair.
+3. When a sequence gets a copy, the old block loses an owner and the new block has one: refs[old] -=
+   1, refs[new] = 1, table[-1] = new, return [(old, new)].
 
 ## Wrong answers
 * never_copies (a partial block is shared): There is room in the last block, so the token goes
   there.
-* copies_every_shared_block (a full block and a partial one are shared): A writer needs all of its
-  blocks for itself.
+* copies_every_shared_block (a full block and a partial one are shared): A sequence that writes must
+  have all of its blocks for itself.
 * forgets_the_count (a partial block is shared): The old block stays as it was, so nothing changes
   for it.
 * copies_although_alone (alone): A partly filled block is copied before it is written.
@@ -175,34 +180,34 @@ def oracle(acts: Acts, block_size: int, *, record: bool = False) -> tuple[Found,
 def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     who, copies, truth = acts[-1][1], yours["copies"], right["copies"]
     if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
-        return "What is returned is a list of pairs: [(from, to)] for one copy, [] for none."
+        return "Return a list of pairs: [(from, to)] for one copy, [] for none."
     if len(copies) < len(truth):
         old, new = truth[0]
-        others = f"s{who} must not write there, but into a copy of it, block {new}"
+        others = f"s{who} must not write there, but into a copy, block {new}"
         return f"Block {old} has other owners: {others}."
     if len(copies) > len(truth) > 0:
-        return "Only the last block is written, so only the last block is copied."
+        return "The token goes into the last block, so only the last block is copied."
     if len(copies) > len(truth):
-        alone = f"s{who} is the only owner of the block, or takes a new one"
-        return f"{alone}: there is nothing to copy."
+        alone = f"s{who} either is the only owner of the block or takes a new one"
+        return f"{alone}. In both cases there is nothing to copy."
     mine, table = yours["tables"].get(who, []), right["tables"][who]
     if len(mine) < len(table):
-        full = f"Every block of s{who} is full, {block_size} tokens each"
-        return f"{full}: the token needs a new block at the end of its table, block {table[-1]}."
+        full = f"All blocks of s{who} are full, with {block_size} tokens each"
+        return f"{full}. The token needs a new block at the end of the table, block {table[-1]}."
     if len(mine) > len(table):
         room = f"The last block of s{who} has room for the token, so its table stays as long as it"
-        return f"{room} was: a block is taken when a token needs it, not before."
+        return f"{room} was. A block is taken when a token needs it, not before."
     if mine != table:
-        last = f"The table of s{who} is {table} then: its last block is where the token is"
+        last = f"The table of s{who} should now be {table}. The token is in its last block"
         return f"{last}, and a new block is the first of the free list."
     if yours["tables"] != right["tables"]:
-        return f"Only the table of s{who} changes: the others stay where they are."
+        return f"Only the table of s{who} changes. The others keep their blocks."
     if [tuple(pair) for pair in copies] != truth:
-        return f"The copy is {truth[0]}: from the block that is shared into the new one."
+        return f"The copy is {truth[0]}, from the shared block into the new one."
     if yours["refs"] != right["refs"]:
         refs = right["refs"]
         block = min(each for each, _ in yours["refs"].items() ^ refs.items())
-        moves = "a sequence that moves away, or comes, changes it by one"
+        moves = "every table that begins or stops to name a block changes it by one"
         owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
-        return f"{owned}, and its count must say so: {moves}."
-    return "A block is taken from the front of the free list."
+        return f"{owned}, so this must be its reference count: {moves}."
+    return "Take new blocks from the front of the free list."

@@ -1,17 +1,19 @@
 """# 4.3 Find the bug ★★★
 
-`pagesim.exercises.ch04.machines` has three machines, each a block manager with a memory and one
-planted fault. `MACHINES["A"](block_size=4).play(acts)` returns what each sequence reads through its
-table when the acts are over; `Machine(block_size=4)` is the sound one. An act is one of
+`pagesim.exercises.ch04.machines` has three machines. Each is a block manager with a memory, and
+each has one fault. `MACHINES["A"](block_size=4).play(acts)` performs a list of acts and returns
+what each sequence reads through its table at the end. `Machine(block_size=4)` is the same without a
+fault. An act is one of these:
 
-* `("arrive", 0, 6)`: s0 arrives with a prompt of 6 tokens, called 0 to 5 (s1's are 100, 101, …);
+* `("arrive", 0, 6)`: s0 arrives with a prompt of 6 tokens. They are called 0 to 5; those of s1
+  would be 100, 101, …;
 * `("fork", 0, 1)`: s1 is forked from s0;
 * `("write", 0, 1)`: s0 writes 1 token;
 * `("leave", 0)`: s0 leaves.
 
-Write `find_the_bug(machine, block_size)`. It returns a story, at most 8 acts, after which some
-sequence of this machine reads something other than its own tokens, as short as you can make it; and
-the cause, one of
+Write `find_the_bug(machine, block_size)`. It returns two things. The first is a story of at most 8
+acts. After it, some sequence of this machine reads something other than its own tokens. Make it as
+short as you can. The second is the cause, one of
 
 * `"a shared block is freed with its first owner"`
 * `"a fork does not raise the count"`
@@ -19,14 +21,16 @@ the cause, one of
 * `"a full block is also copied"`
 * `"a freed block goes to the back of the free list"`
 
-Find it by playing. The file gives the faults away; a bug report would not.
+Find the faults by playing with the machines. You could read them in the file, but a bug report
+would not give you that chance.
 
 ## Hints
-1. All three faults are about blocks with two owners. What can owners do? Try each: one writes, both
-   write, one leaves and another sequence arrives.
-2. Machine C needs three acts, the others four. Let the shared last block be partly filled.
-3. Fork, then: the first owner leaves and a third sequence arrives; both owners write; one owner
-   writes. Two of the faults show the first symptom, but only one of them the second.
+1. All three faults concern blocks with two owners. What can the owners do? Try each: one of them
+   writes, both write, or one leaves and another sequence arrives.
+2. Machine C needs three acts, and the others need four. Let the shared last block be partly filled.
+3. Begin with an arrival and a fork. Then try three endings: the first owner leaves and a third
+   sequence arrives; both owners write; one owner writes. Two of the faults show in the first
+   ending, but only one of them in the second.
 
 ## Wrong answers
 * no_fork (machine A): Any two sequences will get into each other's way.
@@ -52,7 +56,7 @@ Found = tuple[list[Act], str]
 
 
 def find_the_bug(machine: str, block_size: int) -> tuple[list[tuple[Any, ...]], str]:
-    """A story of at most 8 acts that goes wrong on this machine, and the cause.
+    """A story of at most 8 acts that shows this machine's fault, and the cause.
 
     machine: "A", "B" or "C"; block_size: slots in a block, at least 2.
     """
@@ -86,9 +90,9 @@ def oracle(machine: str, block_size: int) -> Goal:
 
 
 def lacks(acts: list[Act], machine: str, block_size: int) -> str:
-    """What keeps a story from showing that the machine does otherwise than a sound one."""
+    """Why a story does not show that the machine has a fault; nothing if it does."""
     if len(acts) > 8:
-        return f"At most 8 acts: omit those that machine {machine} does well."
+        return f"A story has at most 8 acts. Leave out those that machine {machine} does right."
     if any(type(n) is not int or not 0 <= n <= 64 for act in acts for n in act[1:]):
         raise UsageError(f"the numbers in an act must be ints from 0 to 64: {acts}")
     sound, faulty = Machine(block_size), MACHINES[machine](block_size)
@@ -97,11 +101,11 @@ def lacks(acts: list[Act], machine: str, block_size: int) -> str:
         try:
             faulty.act(act)
         except Exception:
-            goes_on = "a story in which the machine goes on, and a sequence misreads"
-            return f"That is close: find {goes_on}."
+            goes_on = "a story in which it goes on, and a sequence reads something wrong"
+            return f"The machine stopped with an error. That is close. Now find {goes_on}."
         if any(faulty.read(name) != sound.read(name) for name in sound.here):
             return ""
-    fork = "The faults concern sharing: fork first, then let the owners write or leave"
+    fork = "The faults concern sharing, so fork first, and then let the owners write or leave"
     return f"Every sequence read its own tokens. {fork}."
 
 
@@ -113,8 +117,8 @@ def why(yours: Found, machine: str, block_size: int) -> str:
         return ""
     if cause not in (causes := [*CAUSES.values(), *DECOYS]):
         return f"The cause must be one of {causes}."
-    change = "Change one act, and see whether your cause still foretells what happens"
-    return f"Your story shows it, but this is not why: several faults have this symptom. {change}."
+    change = "Change one act, and see whether your cause still predicts what happens"
+    return f"Your story shows a fault, but the cause is another: several look like this. {change}."
 
 
 def play(block_size: int) -> Timeline:
@@ -125,7 +129,7 @@ def play(block_size: int) -> Timeline:
 
 
 def replay(yours: Found, block_size: int) -> Timeline:
-    """The story of the answer, as a sound manager has it."""
+    """The story of the answer, with a manager without a fault."""
     return played(yours[0], 64, block_size).annotate(title="Your story, without a fault")
 
 

@@ -1,25 +1,28 @@
 """# 4.1 What samples cost ★
 
-`s0` arrives with a prompt of `prompt` tokens in an empty cache whose free list is 0, 1, 2, …. Then
-`s1`, `s2`, … are forked from it, until there are `samples` of them. Then each writes one token,
-`s0` first. Write `copies(prompt, samples, block_size)`: the blocks that must be copied, as a list
-of pairs (from, to), in the order in which the manager asks for them.
+`s0` arrives with a prompt of `prompt` tokens. The cache is empty, and its free list is 0, 1, 2, ….
+Then `s1`, `s2`, … are forked from `s0`, until there are `samples` sequences. Finally, each of them
+writes one token, `s0` first.
 
-With a prompt of 7 tokens, 2 samples and blocks of 4 it is `[(1, 2)]`. And with 3 samples?
+Write `copies(prompt, samples, block_size)`. It returns the copies that the manager asks for, in
+order, as a list of pairs (from, to) of block ids.
+
+With a prompt of 7 tokens, 2 samples and blocks of 4, it is `[(1, 2)]`. What is it with 3 samples?
 
 ## Hints
-1. Into which block does the next token go, and how many owners does it have at that moment?
-2. A writer that shares the block moves to a new one, and the block has one owner fewer. What about
-   the last writer?
-3. Block prompt // block_size is copied samples - 1 times, to the next free blocks in turn; nothing
-   is copied if the prompt ends with a full block.
+1. Which block does the next token go into? How many owners does this block have at that moment?
+2. A sequence that writes into a shared block gets a copy of its own, and the original has one owner
+   fewer. What does this mean for the last sequence?
+3. Block prompt // block_size is copied samples - 1 times, each time into the next free block. If
+   the prompt ends with a full block, nothing is copied.
 
 ## Wrong answers
 * the_last_one_too (no fork): Every sample gets a copy of its own.
-* full_blocks_too (a full block and a partial one): The first writer takes all of the prompt with
-  it.
+* full_blocks_too (a full block and a partial one): The first sequence that writes copies all blocks
+  of the prompt.
 * a_full_last_block (a full last block): A shared last block is always copied before a write.
-* copies_of_copies (three samples): Each writer copies what the one before has written.
+* copies_of_copies (three samples): Each sequence copies the block that the sequence before it has
+  written.
 
 ## vLLM
 * vllm/core/block/naive_block.py: NaiveBlockAllocator.cow_block_if_not_appendable, fork
@@ -34,8 +37,8 @@ Pairs = list[tuple[int, int]]
 def copies(prompt: int, samples: int, block_size: int) -> list[tuple[int, int]]:
     """The copies, as (from, to) in their order, when every sample has written its first token.
 
-    s0 arrives with a prompt of so many tokens in an empty cache, whose free list is 0, 1, 2, …;
-    s1, s2, … are forked from it; then s0 writes a token, then s1, and so on.
+    s0 arrives with a prompt of `prompt` tokens in an empty cache, whose free list is 0, 1, 2, ….
+    s1, s2, … are forked from it. Then s0 writes a token, then s1, and so on.
     """
     ### BEGIN SOLUTION
     if prompt % block_size == 0:
@@ -81,16 +84,16 @@ def oracle(
 def why(yours: Pairs, right: Pairs, prompt: int, samples: int, block_size: int) -> str:
     full, filled = divmod(prompt, block_size)
     if samples == 1:
-        return "A block with one owner is written in place."
+        return "A block with one owner is written in place, so nothing is copied."
     if not right:
-        rule = "each sample writes into a new block, and copies none"
-        return f"The prompt fills its last block: {rule}."
+        rule = "each sample takes a new block for its token, and nothing is copied"
+        return f"The prompt fills its last block, so {rule}."
     left = {pair[0] for pair in yours}
     if shared := left & set(range(full)):
-        return f"Nothing is written into a full block, so block {min(shared)} is shared for good."
+        return f"No one writes into a full block, so block {min(shared)} stays shared."
     if len(yours) >= samples:
-        return "The last of the samples is the only owner left when it writes: it needs no copy."
+        return "When the last sample writes, it is the only owner left, so it needs no copy."
     if left - {full}:
-        return f"Every writer leaves block {full}, where the prompt ends: that is what is copied."
+        return f"The prompt ends in block {full}. This is the block that each copy is made from."
     owners = f"Block {full} has {filled} of {block_size} slots filled and {samples} owners"
-    return f"{owners}; each writer but the last moves to the next free block."
+    return f"{owners}. Each owner but the last copies it into the next free block."

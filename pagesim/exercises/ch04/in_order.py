@@ -1,31 +1,35 @@
 """# 4.4 Copies that run at once ★★
 
-The block manager asks for copies in a certain order. A kernel that makes all of them at once has
-none: within a **launch** no block may be written twice, or be both read and written. Launches run
-one after the other. Write `in_order(pairs)`: it takes a list of copies (from, to) and returns a
-list of launches, each a list of copies, that leave in every block what the pairs would leave there,
-one after the other.
+The block manager asks for copies in a certain order. A kernel that makes all copies at once has no
+order. So within one **launch**, no block may be written twice, and no block may be both read and
+written. Launches run one after the other.
 
-Take no more launches than needed: nearly always one is enough. `in_order([(0, 1), (1, 2)])` is
-`[[(0, 1), (0, 2)]]`: block 2 gets what block 1 will have been given. `in_order([(1, 2), (0, 1)])`
-takes two. (Any answer with no more launches than `kernels.copy_blocks` makes is right.)
+Write `in_order(pairs)`. It takes a list of copies (from, to) and returns a list of launches. Each
+launch is a list of copies. When all launches have run, every block must hold what it would hold if
+the pairs had been copied one after the other.
+
+Use no more launches than necessary; one is nearly always enough. `in_order([(0, 1), (1, 2)])` is
+`[[(0, 1), (0, 2)]]`: block 2 gets directly what block 1 is about to get.
+`in_order([(1, 2), (0, 1)])` needs two launches.
+
+Any result with no more launches than `kernels.copy_blocks` makes is right.
 
 ## Hints
-1. Keep, for each block that is written, where its content comes from. What if a later pair reads
-   such a block? What if it writes one that an earlier pair reads?
-2. A pair whose source was written in this launch reads from where that content comes from. A pair
-   whose target is still to be read begins a new launch.
-3. launch = {to: from}. For each pair: origin = launch.get(source, source); if origin is target,
-   nothing is left to do; if target is in launch.values(), close the launch, and in the next one
-   origin is source again; then launch[target] = origin.
+1. For each block that is written, remember where its content comes from. What if a later pair reads
+   such a block? What if a later pair writes a block that an earlier one reads?
+2. If the source of a pair was written in this launch, read from the block where that content comes
+   from. If its target is still to be read in this launch, begin a new one.
+3. Keep a dict, launch = {to: from}. For each pair, let origin = launch.get(source, source). If
+   origin is target, there is nothing to do. If target is in launch.values(), close the launch and
+   begin a new one, in which origin is source again. Then set launch[target] = origin.
 
 ## Wrong answers
 * as_they_are (a copy is copied): A kernel copies in the order of the list.
-* last_writer_alone (a copy is copied): The last copy to a block counts, and the others can be
-  dropped.
+* last_writer_alone (a copy is copied): Only the last copy into a block counts, and the others can
+  be dropped.
 * never_a_second_launch (a source is overwritten): If each block gets its content from the right
   place, one launch is enough.
-* one_by_one (copies that do not meet): A launch for each copy is always right.
+* one_by_one (copies that do not meet): One launch for each copy is always right.
 
 ## vLLM
 * csrc/cache_kernels.cu: copy_blocks_kernel, which runs all pairs at once
@@ -133,14 +137,14 @@ def why(yours: list[Pairs], pairs: Pairs) -> str:
             clash = f"reads and writes block {both[0]}"
         if clash:
             rule = "The copies of a launch run in any order"
-            return f"{rule}: if launch {number} {clash}, chance decides."
+            return f"{rule}. If launch {number} {clash}, the result is a matter of chance."
         for source, target in launch:
             holds[target] = holds[source]
     if holds != right:
         block = parted(holds, right)
-        leave = f"One after the other, the copies leave in block {block} what was in block"
-        return f"{leave} {right[block]}; yours leave what was in block {holds[block]}."
+        leave = f"Copied one after the other, the pairs put into block {block} what was in block"
+        return f"{leave} {right[block]}. Yours put there what was in block {holds[block]}."
     if len(yours) <= most:
         return ""
-    overwrites = "only a copy that overwrites what an earlier one still has to read needs another"
-    return f"{launches} will do: {overwrites}."
+    overwrites = "a new one begins only when a copy overwrites what an earlier one must still read"
+    return f"{launches} {'is' if most == 1 else 'are'} enough: {overwrites}."

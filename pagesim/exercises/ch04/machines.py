@@ -1,4 +1,4 @@
-"""Three caches with one fault each, for exercise 5.3. Play with them first; then read."""
+"""Three caches with one fault each, for exercise 4.3. Play with them before you read on."""
 
 from __future__ import annotations
 

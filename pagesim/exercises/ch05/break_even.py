@@ -1,41 +1,45 @@
-"""# 5.3 Swap or compute again ★★
+"""# 5.3 Swap or recompute ★★
 
-A sequence of n tokens must make room. It can be **swapped**: its keys and values go to the CPU,
-and come back later. Or its blocks are thrown away, and all n tokens are **recomputed** in one step
-of their own. Which is faster? Write
+A sequence of n tokens must make room, and there are two ways. It can be **swapped**: its keys and
+values move to the CPU and come back later. Or it can be **recomputed**: its blocks are freed, and
+later all n tokens are computed again, in one step of their own. Which way is faster? Write
 
 ```python
 def break_even(model, card):
     return tokens
 ```
 
-the smallest number of tokens, from 1 to 10,000, for which recomputing takes less time than
-swapping; 0 if there is none. Both arguments are dicts:
+It returns the smallest number of tokens, from 1 to 10,000, for which recomputing takes less time
+than swapping, or 0 if there is none. Both arguments are dicts:
 
-* `model`: `layers`, `kv_heads`, `head_dim`, `parameters` (how many numbers its weights have). All
-  numbers have 2 bytes. A token costs 2 floating-point operations for each parameter.
-* `card`: `bytes_per_second` of its memory, `flops_per_second`, and `swap_bytes_per_second` of the
-  bus to the CPU.
+* `model` has `layers`, `kv_heads`, `head_dim` and `parameters`, the number of its weights. A weight
+  has 2 bytes, and so has an element of the cache. Computing a token costs 2 floating-point
+  operations per parameter.
+* `card` has `bytes_per_second` of its memory, `flops_per_second`, and `swap_bytes_per_second` of
+  the bus to the CPU.
 
-The machine is ideal. Swapping takes as long as its bytes take on the bus. A step takes as long as
-reading all weights or as computing its tokens, whichever is longer.
+The machine is ideal. Swapping takes exactly as long as its bytes take on the bus. A step takes as
+long as reading all weights, or as computing its tokens, whichever is longer.
 
-Example: Llama-2-7B (32 layers, 32 KV heads of 128 numbers, 6.74e9 parameters) on an H100 (3.35e12,
-989e12, 64e9): reading the weights takes 4.02 ms. Swapping takes as long for 245.6 tokens, so the
-answer is 246. An answer within 5 % is right.
+Example: Llama-2-7B has 32 layers, 32 KV heads of 128 elements, and 6.74e9 parameters. On an H100
+(3.35e12, 989e12, 64e9), reading the weights takes 4.02 ms. In this time, 245.6 tokens can be
+swapped, so the result is 246. A result within 5 % is right.
 
 ## Hints
 1. Write down both times for n tokens. Which of them is not proportional to n?
-2. A token has a key and a value for every KV head in every layer, and moves twice.
-3. Swap: 2 · n · (2 · layers · kv_heads · head_dim · 2) / swap_bytes_per_second. Recompute: the
-   larger of 2 · parameters / bytes_per_second and n · 2 · parameters / flops_per_second.
+2. A token has a key and a value for every KV head in every layer, and each of them crosses the bus
+   twice.
+3. Swapping takes 2 · n · (2 · layers · kv_heads · head_dim · 2) / swap_bytes_per_second.
+   Recomputing takes the larger of 2 · parameters / bytes_per_second and n · 2 · parameters /
+   flops_per_second.
 
 ## Wrong answers
 * one_way (there is one): The bytes cross the bus once.
 * one_layer (there is one): A token has one key and one value for each head.
-* keys_alone (there is one): What is moved are the keys.
+* keys_alone (there is one): Only the keys have to be moved.
 * weights_for_nothing (there is one): A short prompt takes no time.
-* read_and_compute (there is one): The weights are read first, and the tokens computed afterwards.
+* read_and_compute (there is one): First the weights are read, and after that the tokens are
+  computed.
 
 ## vLLM
 * vllm/core/scheduler.py: Scheduler._preempt
@@ -128,6 +132,6 @@ def same(yours: object, right: int) -> bool:
 def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
     tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
     recompute, swap, size = seconds(model, card, tokens)
-    computes = f"For {tokens:,} tokens recomputing takes {1000 * recompute:.3g} ms"
-    moves = f"swapping moves {size:,.0f} bytes a token, twice"
-    return f"{computes}; {moves}, which takes {1000 * swap:.3g} ms."
+    computes = f"Recomputing {tokens:,} tokens takes {1000 * recompute:.3g} ms"
+    moves = f"Swapping moves {size:,.0f} bytes per token, out and back"
+    return f"{computes}. {moves}, which takes {1000 * swap:.3g} ms."

@@ -1,9 +1,9 @@
 """# 5.4 Gather blocks for the bus ★★★
 
-vLLM 0.6.4 swaps block by block: each block of each layer is a copy of its own over the bus, and
-many small copies are slow. The way out is a **staging buffer**: a kernel copies the blocks of a
-table next to each other, and one large copy takes them to the CPU. Complete that kernel, four lines
-between the marks:
+vLLM 0.6.4 swaps block by block: it makes a separate copy over the bus for each block of each layer.
+Many small copies are slow. A **staging buffer** helps: a kernel first copies the blocks of a table
+into one contiguous buffer, and then a single large copy takes them to the CPU. Complete that
+kernel, four lines between the marks:
 
 ```python
 gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
@@ -11,29 +11,30 @@ gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
 
 * `cache`: `[num_blocks, block_size, heads, head_dim]`, float32, contiguous. A block has
   `numbers = block_size · heads · head_dim` elements, so block b begins at element `b * numbers`;
-* `table`: int64, the ids of the blocks that are wanted, in their order;
-* `buffer`: room for the blocks of the table and one more behind them. That last one is a guard:
+* `table`: int64, the ids of the blocks to copy, in order;
+* `buffer`: room for the blocks of the table, and for one more at the end. The last one is a guard:
   nothing may be written there.
 
-One program copies `TILE` elements of one block. `number` has their places in the block. `numbers`
-need not be a multiple of `TILE`: then the last program of each block has fewer.
+One program copies `TILE` elements of one block. `number` holds their places within the block.
+`numbers` need not be a multiple of `TILE`. If it is not, the last program of each block has fewer
+elements to copy.
 
-Example: blocks of 6 elements, table `[2, 0]`. Elements 0 to 5 of the buffer come from elements 12
-to 17 of the cache, elements 6 to 11 from elements 0 to 5.
+Example: blocks of 6 elements, and the table `[2, 0]`. Elements 0 to 5 of the buffer come from
+elements 12 to 17 of the cache. Elements 6 to 11 come from elements 0 to 5.
 
-The launcher `gather_blocks(cache, table, buffer)` is complete; it is what `check` calls. Every
-block that is not in the table holds NaN. Nothing may be read outside of the cache either, and once
-the cache is so large that `b * numbers` does not fit in 32 bits.
+The launcher `gather_blocks(cache, table, buffer)` is complete, and `check` calls it. Every block
+that is not in the table holds NaN, and nothing outside the cache may be read. In one case, the
+cache is so large that `b * numbers` does not fit into 32 bits.
 
 ## Hints
-1. Two addresses are needed: where the block lies in the cache, and where it goes.
+1. You need two addresses: where the block begins in the cache, and where it begins in the buffer.
 2. tl.load(table_ptr + place) is the id of the block that this program copies.
-3. Load from cache_ptr + block * numbers + number, store to buffer_ptr + place * numbers + number,
-   both with mask=number < numbers.
+3. Load from cache_ptr + block * numbers + number, and store to buffer_ptr + place * numbers +
+   number. Use mask=number < numbers for both.
 
 ## Wrong answers
-* no_table (one block): The blocks of a sequence lie next to each other.
-* scattered (one block): A block keeps its number in the buffer.
+* no_table (one block): The blocks of a sequence are next to each other in the cache.
+* scattered (one block): A block has the same number in the buffer as in the cache.
 * first_block (several blocks): All programs read the same entry of the table.
 * tile_as_step (a block is not a multiple of a tile): A block is as large as a tile.
 * no_mask (a block is not a multiple of a tile): Every program has a whole tile to copy.
@@ -59,7 +60,7 @@ Found = dict[str, Any]
 Shape = tuple[int, int, int]
 """Tokens, heads and numbers of a block."""
 
-GUARD, FINE = -1.0, "inside of the tensors"
+GUARD, FINE = -1.0, "inside the tensors"
 FAR = 2**28
 """A block whose 8 numbers begin at element 2**31: one more than the largest int32."""
 
@@ -80,9 +81,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def words(num_blocks: int, shape: Shape, table: list[int]) -> str:
     tokens, heads, dim = shape
-    blocks = f"blocks of {tokens} tokens with {heads} x {dim} numbers"
+    blocks = f"blocks of {tokens} tokens with {heads} x {dim} elements"
     if table == [FAR]:
-        return f"table {table}, {blocks}, a cache of more blocks than that"
+        return f"table {table}, {blocks}, a cache with more blocks than that"
     return f"{num_blocks} {blocks}, table {table}"
 
 
@@ -131,17 +132,17 @@ def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
     if accesses.endswith(WRAPPED):
         return too_early(f"block * {numbers}")
     if table == [FAR]:
-        return f"Block {FAR} is to be copied, and there is {accesses}."
+        return f"The kernel must copy block {FAR}, and there is {accesses}."
     if yours["buffer"] == right["buffer"]:
-        last = "its last program goes on to the end of its tile. Mask the load as well as the store"
-        outside = f"The buffer is right, but there is {accesses}"
-        return f"{outside}: a block has {numbers} numbers, and {last}."
+        last = "its last program must stop there, not at the end of its tile"
+        outside = f"The buffer is right, but there is {accesses}. A block has {numbers} elements"
+        return f"{outside}, and {last}. Mask both the load and the store."
     at, number = divmod(parted(yours["buffer"], right["buffer"]), numbers)
     if at == len(table):
-        return "Something was written behind the last block: mask what is not in the block."
+        return "Something was written behind the last block. Mask what is not in the block."
     there = f"{table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here"
-    of_buffer = f"Element {number} of the buffer's block {at} is element {number} of block"
-    return f"{of_buffer} {table[at]} of the cache: {there}."
+    of_buffer = f"Element {number} of block {at} of the buffer must come from element {number}"
+    return f"{of_buffer} of block {table[at]} of the cache: {there}."
 
 
 def play(num_blocks: int, shape: Shape, table: list[int]) -> Timeline:

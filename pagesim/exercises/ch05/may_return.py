@@ -1,27 +1,27 @@
-"""# 5.1 May it come back? ★
+"""# 5.1 May it return? ★
 
-A sequence is on the CPU. `manager.can_swap_in(group, 0)` says whether it may come back to the GPU:
-`"OK"` now, `"LATER"` when others have left, or `"NEVER"`. Write
+A sequence is on the CPU. `manager.can_swap_in(group, 0)` says whether it may return to the GPU:
+`"OK"` means now, `"LATER"` means when others have left, and `"NEVER"` means what it says. Write
 
 ```python
 def may_return(needed, free, total, watermark_blocks):
     return vllm, right
 ```
 
-All four arguments count blocks of the GPU: what the sequence needs, what is free now, what the
-pool has in all, and what must stay free after its return.
+All four arguments are numbers of GPU blocks: those that the sequence needs, those that are free
+now, those of the whole pool, and those that must stay free after its return.
 
-* `vllm` is the answer of vLLM 0.6.4. Chapter 5, section 2, shows what it overlooks.
-* `right` is the answer as it should be: `"LATER"` only if the sequence may return once all others
-  have left.
+* `vllm` is what vLLM 0.6.4 says. Chapter 5 shows what it overlooks, under "0.6.4's surprises".
+* `right` is what it should say: `"LATER"` only if the sequence can return once all others have
+  left.
 
-Example: it needs 3 of 10 blocks, 4 are free, 2 must stay free. `may_return(3, 4, 10, 2)` is
-`("LATER", "LATER")`: 4 - 3 leaves only 1.
+Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
+`may_return(3, 4, 10, 2)` is `("LATER", "LATER")`, because only 4 - 3 = 1 block would stay free.
 
 ## Hints
-1. Two questions: does it fit now, and would it fit if the GPU were empty?
-2. OK is free - needed ≥ watermark_blocks in both answers. Only NEVER differs.
-3. vLLM says NEVER if needed > total. Right would be needed > total - watermark_blocks.
+1. Ask two questions. Does the sequence fit now? Would it fit if the GPU were empty?
+2. OK means free - needed ≥ watermark_blocks, for both results. They differ only in NEVER.
+3. vLLM says NEVER if needed > total. It should say so if needed > total - watermark_blocks.
 
 ## Wrong answers
 * watermark_in_NEVER (more than the watermark leaves): vLLM counts the watermark when it says NEVER,
@@ -29,7 +29,7 @@ Example: it needs 3 of 10 blocks, 4 are free, 2 must stay free. `may_return(3, 4
 * vLLM_is_right (more than the watermark leaves): If vLLM says LATER, it will be possible later.
 * no_watermark (only the watermark is in the way): A sequence that was here before may take the last
   block.
-* strictly_more (exactly enough): More than the watermark must stay free.
+* strictly_more (exactly enough): More blocks than the watermark must stay free.
 * NEVER_for_not_now (too few now): What does not fit now will never fit.
 
 ## vLLM
@@ -97,7 +97,7 @@ def oracle(
         other.leave()
         later.append(story.manager.can_swap_in(s0.group, 0).name)
     right = now if now == "OK" else "LATER" if "OK" in later else "NEVER"
-    return (now, right), story.run.annotate(title="s0 is on the CPU; when may it come back?")
+    return (now, right), story.run.annotate(title="s0 is on the CPU. When may it return?")
 
 
 def why(
@@ -105,13 +105,14 @@ def why(
 ) -> str:
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
-        return f"{free} - {needed} = {free - needed}, and only {watermark_blocks} must stay free."
+        stay = f"{free} - {needed} = {free - needed} blocks stay free"
+        return f"{stay}, and no more than {watermark_blocks} must. So the sequence may return."
     if needed <= total - watermark_blocks:
         now = f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free"
-        return f"{now}; when all others have left, {total} - {needed} is not."
+        return f"{now}. When all others have left, {total} - {needed} is enough."
     if vllm_says == is_so:
-        left = f"Even an empty GPU has {total} - {needed} = {total - needed} blocks left"
+        left = f"Even an empty GPU would have {total} - {needed} = {total - needed} blocks left"
         return f"{left}, and {watermark_blocks} must stay free: later will be no better."
-    more = "more than" if needed > total else "not more than"
-    compares = f"For NEVER vLLM compares {needed} with all {total} blocks, without the watermark"
-    return f"{compares}: it is {more} that."
+    more = "more" if needed > total else "not more"
+    compares = f"vLLM says NEVER if a sequence needs more than all {total} blocks"
+    return f"{compares}. It ignores the watermark, and {needed} is {more} than {total}."

@@ -1,36 +1,37 @@
-"""# 5.2 Swap without losing the sharing ★★
+"""# 5.2 Swap and stay shared ★★
 
-Forks share blocks. When vLLM 0.6.4 swaps their group out, each table is moved by itself and a
-shared block is copied once for every table: the sharing is lost (chapter 5, section 3). Do better:
+Forks share blocks. When vLLM 0.6.4 swaps out their group, it moves each table by itself, and it
+copies a shared block once for every table. On the CPU, nothing is shared any more (chapter 5,
+section 3). Do better:
 
 ```python
 def swap_out(tables, free, num_gpu_blocks):
     return cpu_tables, pairs
 ```
 
-* `tables`: the block tables of the group's sequences, lists of GPU block ids;
-* `free`: the free block ids of the CPU, in the order in which they are taken. Ids are numbered
-  across both pools: the first block of the CPU is `num_gpu_blocks`;
-* `cpu_tables`: the same tables with the ids on the CPU. What was shared is still shared;
-* `pairs`: the copies, one for each block that moves: (GPU index, CPU index). An *index* counts
-  from 0 in each pool.
+* `tables`: the block tables of the group's sequences, as lists of GPU block ids;
+* `free`: the ids of the free CPU blocks, in the order in which they are taken. Ids are numbered
+  across both pools, so the first block of the CPU has the id `num_gpu_blocks`;
+* `cpu_tables`: the same tables with CPU ids. What was shared must still be shared;
+* `pairs`: one copy for each block that moves, as (GPU index, CPU index). An *index* counts from 0
+  in each pool.
 
 Example: with 8 GPU blocks, `swap_out([[0, 1], [0, 1]], [8, 9, 10], 8)` is
 `([[8, 9], [8, 9]], [(0, 0), (1, 1)])`.
 
-Which free blocks you take is up to you. The checker moves the bytes with `CacheEngine`, reads them
-through your tables, and counts the blocks and the copies.
+You may use any of the free blocks. `check` moves the bytes with `CacheEngine`, reads them through
+your tables, and counts the blocks and the copies.
 
 ## Hints
-1. Remember for each GPU block where it went.
-2. A dict from GPU ids to CPU ids: enter a block when you meet it for the first time.
-3. moved[block] = free[len(moved)] for each new block; then translate every table by moved, and make
-   a pair (block, moved[block] - num_gpu_blocks) of each entry.
+1. For each GPU block, remember where it went.
+2. Use a dict from GPU ids to CPU ids. Enter a block when you meet it for the first time.
+3. For each new block, set moved[block] = free[len(moved)]. Then translate every table with moved,
+   and make a pair (block, moved[block] - num_gpu_blocks) from each entry of moved.
 
 ## Wrong answers
 * each_table_by_itself (all blocks shared): Every table needs blocks of its own on the CPU, as in
   vLLM 0.6.4.
-* ids_for_indices (one sequence): A pair holds the ids that stand in the tables.
+* ids_for_indices (one sequence): A pair holds the ids that are in the tables.
 * turned_round (one sequence): A pair is (CPU, GPU) in both directions.
 * one_copy_a_table (all blocks shared): A shared block must be copied for every table that names it.
 
@@ -112,16 +113,16 @@ def in_use(tables: Tables) -> int:
 def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
     """As many blocks as on the GPU, a copy for each, and every table reads what it read there."""
     number = in_use(tables)
-    reads = f"{number} blocks in use, {number} copied, and each table reads what it read"
+    reads = f"{number} blocks in use, {number} copies, and each table reads what it did before"
     return Goal(([[0]], [(0, 0)]), reads)
 
 
 def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
     cpu_tables, pairs = yours
     if [len(table) for table in cpu_tables] != [len(table) for table in tables]:
-        return "Every sequence keeps its number of blocks."
+        return "Every sequence must keep its number of blocks."
     if not {block for table in cpu_tables for block in table} <= set(free):
-        return f"The tables may name free blocks only, and their ids begin at {num_gpu_blocks}."
+        return f"The tables may name only free CPU blocks, and their ids begin at {num_gpu_blocks}."
     cpu_blocks = 1 + max(free) - num_gpu_blocks
     gpu, cpu = (KVPool.zeros(1, blocks, 1, 1, 1) for blocks in (num_gpu_blocks, cpu_blocks))
     gpu.keys[0][:, 0, 0, 0] = np.arange(num_gpu_blocks)
@@ -135,16 +136,16 @@ def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_bl
         found = [content[block - num_gpu_blocks] for block in after]
         if found != before:
             read = ["nothing" if block < 0 else block for block in found]
-            return f"On the CPU table {number} reads what was in the blocks {read}, not {before}."
+            return f"On the CPU, table {number} reads what was in blocks {read}, not in {before}."
     if in_use(cpu_tables) != in_use(tables):
-        return "A block that several tables name moves once, and all of them name its new place."
+        return "A block that several tables name must move once, and all of them name its new id."
     if len(pairs) != in_use(tables):
-        return "One copy is enough for each block, however many tables name it."
+        return "One copy of each block is enough, however many tables name it."
     return ""
 
 
 def play(tables: Tables) -> Timeline:
-    """vLLM's way, for comparison: it takes a block for every entry of every table."""
+    """What vLLM does, for comparison: it takes a block for every entry of every table."""
     story = group(2 * len(tables[0]), len(tables) - 1, 0)
     story.writers[0].swap_out()
-    return story.run.annotate(title="What vLLM 0.6.4 does: the forks come apart")
+    return story.run.annotate(title="What vLLM 0.6.4 does: the forks no longer share")

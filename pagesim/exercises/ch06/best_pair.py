@@ -1,34 +1,36 @@
 """# 6.3 The best pair of prompts ★★
 
-A prompt is computed. While it is still there, a second prompt arrives. Both must fit the pool.
-Choose them so that the second one has the smallest *part* of its tokens to compute:
+One prompt is computed. While its blocks are still in the pool, a second prompt arrives. The pool
+must have room for both. Choose them so that the *fraction* of the second prompt that must be
+computed is as small as possible:
 
 ```python
 def best_pair(num_blocks, block_size):
     return first, second
 ```
 
-Both prompts are lists of ints. The simulator lets them arrive with prefix caching, and asks
-`get_common_computed_block_ids` which blocks of the second need not be computed. Two rules of vLLM
-0.6.4 matter: only full blocks are found, and the *last* block of a prompt is always computed, found
-or not, since its last token gives the first token of the answer.
+Both prompts are lists of ints. In the simulator, they arrive with prefix caching on. Then
+`get_common_computed_block_ids` says which blocks of the second prompt need not be computed. You
+need two rules of vLLM 0.6.4. Only full blocks are found. And the *last* block of a prompt is always
+computed, found or not, because the first token of the output comes from the last token of the
+prompt.
 
-Example, with 2 blocks of 4: for `[1, 2, 3, 4]` and `[1, 2, 3, 4, 5, 6]` 4 of 6 tokens need not be
-computed. It can be done better.
+Example, with 2 blocks of 4: for `[1, 2, 3, 4]` and `[1, 2, 3, 4, 5, 6]`, 4 of 6 tokens need not be
+computed. You can do better.
 
-Right is the best part that any two prompts reach.
+Your pair is right if no other pair of prompts has a smaller fraction.
 
 ## Hints
-1. Everything but the second prompt's last block may be found. What should be in that block?
-2. As much as possible before it, as little as possible in it.
-3. first fills all blocks but one; second is first and one more token.
+1. All of the second prompt but its last block may be found. What should be in the last block?
+2. Put as much as possible before the last block, and as little as possible into it.
+3. Let first fill all blocks but one. Let second be first and one more token.
 
 ## Wrong answers
-* the_same_twice (small): The same prompt again is the best one: everything is found.
-* partial_blocks_count (small): A block that is not full is found as well.
+* the_same_twice (small): The same prompt again is best, because everything is found.
+* partial_blocks_count (small): A block that is not full is found, too.
 * one_token_more (small): Two prompts that share their blocks always fit.
 * a_block_of_its_own (small): The second prompt should fill its last block.
-* too_short (larger): Some blocks should be left free.
+* too_short (larger): Some blocks should stay free.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.get_common_computed_block_ids
@@ -100,29 +102,29 @@ def best(num_blocks: int, block_size: int) -> tuple[int, int]:
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any two prompts that reach the best part."""
     found, length = best(num_blocks, block_size)
-    part = f"a second prompt with {found / length:.1%} of its tokens computed already"
+    part = f"a second prompt of which {found / length:.1%} need not be computed"
     return Goal(([0], [0]), part)
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
-        return "The answer is two prompts."
+        return "Return two prompts."
     if problem := fault_of(yours, num_blocks * block_size):
         return problem
     found = saved((yours[0], yours[1]), num_blocks, block_size)
     if found is None:
-        return f"The two prompts do not fit {num_blocks} blocks together."
+        return f"The two prompts together do not fit into {num_blocks} blocks."
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
         return ""
     tokens, rest = count(len(yours[1]), "token"), count(length - most, "token")
-    can_be = f"It can be {most} of {length}: then {rest} must be computed"
+    can_be = f"It can be {most} of {length}, so that only {rest} must be computed"
     return f"{found} of {tokens} need not be computed. {can_be}."
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
     prompt = list(range(num_blocks * block_size))
-    title = "The same prompt twice: every block is found, and the last one is computed again"
+    title = "The same prompt twice: every block is found, but the last one is computed again"
     return replay((prompt, prompt), num_blocks, block_size).annotate(title=title)
 
 

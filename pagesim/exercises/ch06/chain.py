@@ -1,35 +1,38 @@
 """# 6.1 The hash chain ★
 
-With prefix caching a full block is found again by a hash. Write
+With prefix caching, a full block is found again by its hash. Write
 
 ```python
 def chain(tokens, block_size):
     return hashes
 ```
 
-the hash of each full block of a prompt, first to last, as hex digests of SHA-256
-(`hashlib.sha256(data).hexdigest()`). `tokens` is a list of ints.
+It returns the hash of each full block of a prompt, from the first to the last, as hex digests of
+SHA-256 (`hashlib.sha256(data).hexdigest()`). `tokens` is a list of ints.
 
-Two blocks must have the same hash exactly if their keys and values are the same: if they hold the
-same tokens, **and** everything before them is the same. A block that is not full has no hash.
+Two blocks must have the same hash if their keys and values are the same, and only then. That is the
+case if they hold the same tokens **and** everything before them is the same, too. A block that is
+not full has no hash.
 
-Example, with blocks of 2: for `[1, 2, 3, 4, 5]` there are two hashes. The first is also that of
-`[1, 2]`; the second is not that of `[3, 4]`.
+Example, with blocks of 2: `[1, 2, 3, 4, 5]` has two hashes. The first is also the hash of `[1, 2]`.
+The second is not the hash of `[3, 4]`.
 
-What goes into the digests is up to you: only which of them are equal is compared.
+You may put into the digests whatever you like: `check` compares only which of them are equal.
 
 ## Hints
-1. Keys and values of a token depend on every token before it. What must be in the hash?
-2. Hash two things for each block: the hash of the block before it, and its own tokens.
-3. before = sha256(f"{before} {block}".encode()).hexdigest() for each full block in turn, beginning
-   with before = "".
+1. The key and value of a token depend on every token before it. What must the hash be computed
+   from?
+2. For each block, hash two things: the hash of the block before it, and its own tokens.
+3. Begin with before = "". For each full block in turn, compute before = sha256(f"{before}
+   {block}".encode()).hexdigest().
 
 ## Wrong answers
 * the_block_alone (the same tokens, another beginning): Equal tokens have equal keys and values.
-* one_block_back (another beginning, two blocks back): The block before decides.
-* partial_blocks (a block that is not full): Every block has a hash, even the last one.
-* digits_run_together (the same digits): The tokens' digits in a row say which tokens they are.
-* any_order (the same tokens in another order): The set of the tokens decides.
+* one_block_back (another beginning, two blocks back): It is enough to include the block before.
+* partial_blocks (a block that is not full): Every block has a hash, even one that is not full.
+* digits_run_together (the same digits): The digits of the tokens, written one after another,
+  identify the tokens.
+* any_order (the same tokens in another order): Only the set of tokens matters, not their order.
 
 ## vLLM
 * vllm/core/block/prefix_caching_block.py: PrefixCachingBlock.hash_block_tokens
@@ -132,7 +135,7 @@ def in_words(hashes: Hashes) -> str:
 
 def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
     if not isinstance(yours, list) or not all(isinstance(row, list) for row in yours):
-        return "For each prompt there is a list of hashes."
+        return "Return a list of hashes for each prompt."
     if not all(isinstance(each, str) and len(each) == 64 for row in yours for each in row):
         return "A hash is a hex digest of SHA-256, a string of 64 characters."
     if in_words(yours) == right.words:
@@ -140,7 +143,7 @@ def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
     for number, (prompt, row) in enumerate(zip(prompts, yours, strict=True)):
         if len(row) != (full := len(prompt) // block_size):
             has, so = count(len(prompt), "token"), count(full, "full block")
-            return f"Prompt {number} has {has}, and so {so}: a hash for each."
-    stands = "A hash stands for the tokens of its block and for all before them, in their order"
-    share = f"two blocks of {block_size} share it only if both are equal"
+            return f"Prompt {number} has {has}, which makes {so}, each with a hash."
+    stands = "A hash depends on the tokens of its block and on all tokens before them, in order"
+    share = f"two blocks of {block_size} tokens have the same hash only if both are equal"
     return f"Yours are {in_words(yours)}. {stands}: {share}."

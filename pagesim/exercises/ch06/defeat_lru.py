@@ -1,35 +1,37 @@
 """# 6.4 Defeat LRU ★★★
 
-Least recently used is a good rule, and there is a stream that defeats it. Write
+Least recently used is a good rule, but some streams of prompts defeat it. Find one. Write
 
 ```python
 def one_round(num_blocks, block_size):
     return prompts
 ```
 
-a list of prompts, each a list of ints. They arrive and leave one after the other, and then the same
-prompts again, 3 rounds in all, with prefix caching. It must be so that
+It returns a list of prompts, each a list of ints. With prefix caching on, they arrive and leave one
+after the other. Then the same prompts come again, for 3 rounds in all. Two things must happen:
 
-* in a pool of `num_blocks` blocks **no** block is ever found in the cache, and
-* in a pool of `num_blocks + 1` blocks **every** full block is found from the second round on.
+* In a pool of `num_blocks` blocks, **no** block is ever found in the cache.
+* In a pool of `num_blocks + 1` blocks, **every** full block is found, from the second round on.
 
-A prompt has at most `num_blocks * block_size` tokens, a round at most `4 * num_blocks` prompts.
+A prompt has at most `num_blocks * block_size` tokens, and a round has at most `4 * num_blocks`
+prompts.
 
-Example: with 1 block of 2, `[[1, 1], [2, 2]]`: each prompt throws the other one out. With 2 blocks
-both stay.
+Example: with 1 block of 2 tokens, `[[1, 1], [2, 2]]` does it. Each prompt evicts the other one.
+With 2 blocks, both stay.
 
 ## Hints
-1. What was used longest ago is thrown out. When would that be just what comes next?
-2. Let the prompts go round in a circle that is one block larger than the pool.
-3. num_blocks + 1 prompts of one full block each, all different.
+1. The block whose last use is longest ago is evicted. When is this exactly the block that is needed
+   next?
+2. Let the prompts come in a cycle that needs one block more than the pool has.
+3. Use num_blocks + 1 prompts, all different, of one full block each.
 
 ## Wrong answers
-* as_many_as_blocks (one block): A full pool throws out what comes next.
+* as_many_as_blocks (one block): A full pool always evicts what is needed next.
 * two_too_many (one block): The more prompts, the better.
 * one_prompt (one block): Whether a prompt is found does not depend on its tokens.
-* never_full (one block): What is not full is thrown out at once.
-* a_common_beginning (more blocks): Prompts may begin alike, for the evictor eats chains from their
-  ends.
+* never_full (one block): A block that is not full is evicted at once.
+* a_common_beginning (more blocks): Prompts may begin alike, because the end of a chain is evicted
+  first.
 
 ## vLLM
 * vllm/core/evictor.py: LRUEvictor.evict
@@ -68,9 +70,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
-    return Goal(
-        [[0]], f"nothing found with {count(num_blocks, 'block')}, all with {num_blocks + 1}"
-    )
+    return Goal([[0]], f"no hit with {count(num_blocks, 'block')}, only hits with {num_blocks + 1}")
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
@@ -81,17 +81,17 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     try:
         small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
     except NoFreeBlocksError:
-        return "A prompt does not fit the pool."
+        return "A prompt does not fit into the pool."
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
     of_all = f"of {count(lookups, 'lookup')} hit"
     for number, found in enumerate(small, 1):
         if found:
-            return f"With {count(num_blocks, 'block')} {found} {of_all} in round {number}."
+            return f"With {count(num_blocks, 'block')}, {found} {of_all} in round {number}."
     for number, found in enumerate(large[1:], 2):
         if found < lookups:
-            return f"With {num_blocks + 1} blocks only {found} {of_all} in round {number}."
+            return f"With {num_blocks + 1} blocks, only {found} {of_all} in round {number}."
     return ""
 
 

@@ -1,39 +1,41 @@
 """# 6.2 Which block is evicted ★★
 
-No block is free, and some cached ones wait in the evictor, without an owner. Which one is evicted?
-Write
+No block is free, but some cached blocks without an owner wait in the evictor. One of them must go.
+Which one? Write
 
 ```python
 def evict(cached):
     return block
 ```
 
-`cached` lists the waiting blocks in the order in which they came to the evictor, as
-`(block, tokens, last_used)`: the id, how many tokens there are from the beginning of the prompt to
-the end of this block, and the time of its last use.
+`cached` lists the waiting blocks in the order in which they came to the evictor. Each is a tuple
+`(block, tokens, last_used)`: its id, the number of tokens from the beginning of the prompt to the
+end of this block, and the time of its last use.
 
-vLLM 0.6.4 means to evict the least recently used block, and of equally old ones the one with the
-longest prefix, since a chain is useful only from its beginning. This is what it does:
+vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, it wants the one
+with the longest prefix, because a chain is useful only from its beginning. What it really does is
+this:
 
-* it goes through the list once, and keeps a candidate, at first the first one;
-* it **stops** at the first block that was used later than the candidate;
-* until then a block with more tokens than the candidate takes its place.
+* It goes through the list once and keeps a candidate, at first the first block.
+* It **stops** at the first block that was used later than the candidate.
+* Until then, a block with more tokens than the candidate becomes the new candidate.
 
-Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`: block 7 was used later, and of
-the two before it block 2 ends the longer prefix.
+Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`. Block 7 was used later, so vLLM
+stops there. Of the two blocks before it, block 2 has the longer prefix.
 
 ## Hints
 1. Do what the three points say, in their order. A loop over cached[1:] is enough.
-2. Keep three things of the candidate: its id, its tokens and its time.
-3. For each of the others: if used > last_used, break; if length > tokens, it becomes the candidate.
+2. Remember three things about the candidate: its id, its tokens and its time.
+3. For each of the other blocks: if used > last_used, break; if length > tokens, it becomes the
+   candidate.
 
 ## Wrong answers
-* no_tie_break (equally old): Equally old blocks go in the order in which they came.
-* longest_prefix (a longer prefix, used later): The block with the longest prefix goes, however
-  recently it was used.
-* really_lru (an older one came later): LRU means that the oldest block of all goes.
-* shortest_prefix (equally old): The beginning of a chain goes first.
-* most_recent (one is older): The block that was used last goes.
+* no_tie_break (equally old): Equally old blocks are evicted in the order in which they came.
+* longest_prefix (a longer prefix, used later): The block with the longest prefix is evicted,
+  however recently it was used.
+* really_lru (an older one came later): LRU means that the oldest block of all is evicted.
+* shortest_prefix (equally old): The beginning of a chain is evicted first.
+* most_recent (one is older): The block that was used last is evicted.
 
 ## vLLM
 * vllm/core/evictor.py: LRUEvictor.evict
@@ -50,7 +52,7 @@ Cached = list[tuple[int, int, float]]
 
 
 def evict(cached: list[tuple[int, int, float]]) -> int:
-    """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
+    """The block to evict; `cached` has (block, tokens, last_used) in the order of arrival."""
     ### BEGIN SOLUTION
     block, tokens, last_used = cached[0]
     for other, length, used in cached[1:]:
@@ -111,30 +113,30 @@ def oracle(cached: Cached) -> int:
 
 def why(yours: int, cached: Cached) -> str:
     if yours not in [block for block, _, _ in cached]:
-        return "The answer is the id of one of these blocks."
+        return "Return the id of one of these blocks."
     block, tokens, last_used = cached[0]
     for other, length, used in cached[1:]:
         if used > last_used:
-            stops = f"Block {other} was used later than the candidate, block {block}: vLLM stops"
+            stops = f"Block {other} was used later than the candidate, block {block}. So vLLM stops"
             return f"{stops} there." if yours == other else f"{stops}, and looks no further."
-        ends = f"Block {other} ends a prefix of {length} tokens and"
+        ends = f"Block {other} ends a prefix of {length} tokens, and"
         if length > tokens:
             if yours == block:
-                place = f"block {other} takes its place, since a chain is eaten from its end"
+                place = f"block {other} becomes the candidate, since the end of a chain goes first"
                 return f"{ends} block {block} one of {tokens}: {place}."
             block, tokens, last_used = other, length, used
         elif yours == other:
-            place = f"older or not, block {other} does not take its place"
+            place = f"older or not, block {other} does not become the candidate"
             return f"{ends} the candidate, block {block}, one of {tokens}: {place}."
-    return f"vLLM comes to the end of the list with block {block} as the candidate."
+    return f"vLLM reaches the end of the list, and the candidate is block {block}."
 
 
 def play() -> Timeline:
-    """Two chains wait in the evictor, and a newcomer needs their blocks."""
+    """Two chains wait in the evictor, and a new prompt needs their blocks."""
     story = Story(gpu_blocks=4, block_size=4, caching=True)
     for first, now in ((0, 1.0), (20, 2.0)):
         writer = story.arrive(range(first, first + 8))
         story.manager.access_all_blocks_in_seq(writer.seq, now)
         writer.leave()
     story.arrive(range(40, 52))
-    return story.run.annotate(title="Eviction: the older chain, and its end first")
+    return story.run.annotate(title="Eviction: the older chain goes, beginning with its end")

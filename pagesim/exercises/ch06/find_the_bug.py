@@ -1,17 +1,18 @@
 """# 6.6 Find the bug: three evictors ★★★
 
-Three evictors, `"A"`, `"B"` and `"C"`, are broken: each has one fault. Find it, and prove it with
-prompts of which a broken cache finds other blocks than vLLM's:
+The evictors `"A"`, `"B"` and `"C"` are broken: each has one fault. Find the fault, and prove it
+with prompts for which the cache with the broken evictor does not find the same blocks as vLLM's
+cache:
 
 ```python
 def show_fault(evictor, num_blocks):
     return prompts, cause
 ```
 
-* `evictor`: which one; `num_blocks`: the blocks of the pool, at least 3, of 2 tokens
-  each;
-* `prompts`: at most 5 prompts, each a list of ints that fits the pool. They arrive one
-  after the other, and each leaves before the next one comes;
+* `evictor`: one of the three letters; `num_blocks`: the number of blocks in the pool, at least 3,
+  of 2 tokens each;
+* `prompts`: at most 5 prompts, each a list of ints that fits into the pool. They arrive one after
+  the other, and each leaves before the next one comes;
 * `cause`: one of
   * `"heads"`: Of equally old blocks the one with the shortest prefix is evicted.
   * `"newest"`: The block that was used last is evicted.
@@ -19,7 +20,7 @@ def show_fault(evictor, num_blocks):
   * `"partial"`: Blocks that are not full are found as well.
   * `"kept"`: An evicted block is still found by what it held.
 
-To see which blocks of each prompt are found, by vLLM's cache and by a broken one:
+To see which blocks of each prompt are found, first by vLLM's cache and then by a broken one:
 
 ```python
 from pagesim.exercises.ch06.find_the_bug import found
@@ -28,19 +29,20 @@ prompts = [[1, 1, 2, 2], [3, 3], [1, 1, 2, 2]]
 print(found(prompts, 3), found(prompts, 3, "A"))   # [[], [], [0, 1]] both times
 ```
 
-The broken classes are in the package. Reading them tells you the cause, but no prompts that show
-it.
+The broken classes are in the package. If you read them, you know the cause, but you still need
+prompts that show it.
 
 ## Hints
-1. An evictor is asked when no block is free. Its choice shows when a prompt comes back.
-2. Fill the pool, require one more block, and bring back the prompt that lost a block.
-3. A: two equally old blocks, one of which must go. B: an old and a new prompt. C: a prompt in block
-   0 that was used again before the newcomer arrives.
+1. An evictor is asked only when no block is free. You see its choice when a prompt comes back.
+2. Fill the pool, demand one more block, and then bring back the prompt that has lost a block.
+3. For A, let two blocks be equally old when one of them must go. For B, use an old prompt and a
+   recent one. For C, put a prompt into block 0, and use it again before another prompt needs a
+   block.
 
 ## Wrong answers
-* enough_room (A): A prompt that comes back shows what a cache is worth.
+* enough_room (A): A prompt that comes back shows whether a cache is any good.
 * symptom (A): A block that is found behind a missing one was kept by mistake.
-* not_asked_again (B): That the wrong block went shows at once.
+* not_asked_again (B): You see at once that the wrong block was evicted.
 * used_once (C): The lowest id and the oldest block are never the same.
 
 ## vLLM
@@ -85,28 +87,28 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(letter: str, num_blocks: int) -> Goal:
     """Any prompts that show the fault, with its cause."""
-    shows = f"up to 5 prompts of which {letter} finds other blocks, and why"
+    shows = f"up to 5 prompts for which {letter} finds other blocks, and the cause"
     return Goal(([[0]], "cause"), shows)
 
 
 def why(yours: object, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
-        return "The answer is a list of prompts and a cause."
+        return "Return a list of prompts and a cause."
     prompts, cause = yours
     if not 1 <= len(prompts) <= 5:
-        return f"One to 5 prompts are enough, not {len(prompts)}."
+        return f"Return 1 to 5 prompts, not {len(prompts)}."
     if problem := fault_of(prompts, 2 * num_blocks):
         return problem
     try:
         vllm, broken = found(prompts, num_blocks), found(prompts, num_blocks, letter)
     except NoFreeBlocksError:
-        return "A prompt does not fit the pool."
+        return "A prompt does not fit into the pool."
     if vllm == broken:
-        return f"Both caches find {vllm}: these prompts do not show the fault."
+        return f"Both caches find {vllm}, so these prompts do not show the fault."
     if cause not in list(CAUSES):
-        return f"The cause is one of {', '.join(CAUSES)}."
+        return f"The cause must be one of {', '.join(CAUSES)}."
     if cause != FAULTY[letter][1]:
-        return f"vLLM's cache finds {vllm}, {letter} {broken}. But the cause is another one."
+        return f"vLLM's cache finds {vllm}, {letter} finds {broken}. But the cause is another one."
     return ""
 
 
@@ -126,7 +128,7 @@ def served(
 
 
 def play(letter: str, num_blocks: int) -> Timeline:
-    """The broken evictor at work: two prompts wait, and a third one needs their blocks."""
+    """The broken evictor at work: two prompts wait, and a third one needs a block."""
     filler = list(range(100, 96 + 2 * num_blocks))
     _, story = served([[1, 1, 2, 2], filler, [3, 3]], num_blocks, letter)
     return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")

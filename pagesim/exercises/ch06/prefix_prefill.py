@@ -1,37 +1,39 @@
 """# 6.5 Prefill behind a cached prefix ★★★
 
-The beginning of a prompt was found in the cache. Only the *new* tokens need queries, but each of
+The beginning of a prompt was found in the cache. Only its *new* tokens need queries. But each of
 them attends to all keys before it, cached or new, and to its own. Complete the kernel: five lines
 in three places.
 
-* `q`: float32 `[new tokens, 1, DIM]`, the queries of all sequences' new tokens, sequence after
-  sequence. Those of sequence s are the rows `query_start[s]` to `query_start[s + 1] - 1`;
+* `q`: float32 `[new tokens, 1, DIM]`, the queries of the new tokens of all sequences, sequence
+  after sequence. Those of sequence s are the rows `query_start[s]` to `query_start[s + 1] - 1`;
 * `seq_lens[s]`: the length of the whole sequence, cached tokens included. Its new tokens are its
   *last* ones;
-* `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are
-  already in them.
+* `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are already
+  in them.
 
-One program takes all new tokens of one sequence, at most ROWS = 8, and walks over its
-pages, with the softmax of chapter 3 in every row.
+One program computes all new tokens of one sequence, at most ROWS = 8. It goes through the blocks of
+the sequence, and every row of its tile keeps an online softmax, as in chapter 3.
 
-Example: a sequence of 7 tokens, of which 4 are cached. Its 3 queries are at the positions 4, 5 and
-6; the first sees the keys 0 to 4, the last sees all 7.
+Example: a sequence has 7 tokens, 4 of them cached. Its 3 queries are at the positions 4, 5 and 6.
+The first of them sees the keys 0 to 4, and the last sees all 7.
 
 The launcher `prefix_prefill(out, q, k_cache, v_cache, block_tables, query_start, seq_lens)` is
-complete; it is what `check` calls. Every slot without a token holds NaN.
+complete, and `check` calls it. Every slot without a token holds NaN.
 
 ## Hints
-1. The new tokens are the last `count` of `length`. Which position has the first of them?
-2. A token at position p sees the keys 0 to p. A row of the tile is a query, a column a key.
-3. position = length - count + row; seen = key[None, :] <= position[:, None]; ell and acc as in
-   chapter 3, along axis 1, with rescale[:, None] for acc.
+1. The new tokens are the last `count` of `length` tokens. What is the position of the first of
+   them?
+2. A token at position p sees the keys 0 to p. In the tile, each row is a query and each column is a
+   key.
+3. position = length - count + row, and seen = key[None, :] <= position[:, None]. Update ell and acc
+   as in chapter 3, along axis 1, with rescale[:, None] for acc.
 
 ## Wrong answers
 * position_from_0 (four cached tokens): The first new token is at position 0.
-* not_itself (one token): A token sees the tokens before it, not itself.
+* not_itself (one token): A token sees the tokens before it, but not itself.
 * no_causal_mask (nothing cached): All tokens of a prompt see each other.
 * queries_from_0 (two sequences): The queries of every sequence begin at row 0.
-* acc_not_rescaled (four cached tokens): What was added once stays as it is.
+* acc_not_rescaled (four cached tokens): What I have added up does not change any more.
 
 ## vLLM
 * vllm/attention/ops/prefix_prefill.py: context_attention_fwd
@@ -111,8 +113,8 @@ def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
         wrong, seq = wrong - new[seq], seq + 1
     position = lengths[seq] - new[seq] + wrong
     at = f"{lengths[seq]} - {new[seq]} + {wrong} = {position}"
-    sees = f"it sees the keys 0 to {position}, and no others"
-    return f"New token {wrong} of sequence {seq} is at position {at}: {sees}."
+    sees = f"It sees the keys 0 to {position} and no others"
+    return f"New token {wrong} of sequence {seq} is at position {at}. {sees}."
 
 
 def play(lengths: Ints, new: Ints, block: int) -> Timeline:

@@ -1,36 +1,37 @@
 """# 7.1 Which requests are admitted ★
 
 A step begins. The scheduler admits prompts from the head of `waiting`, first come, first served,
-and stops at the first one that does not fit. Write
+and it stops at the first prompt that does not fit. Write
 
 ```python
 def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
     return admitted
 ```
 
-* `waiting`: the lengths of the prompts in tokens, the oldest first;
-* `free_blocks`: free blocks of the GPU, of which `watermark_blocks` must stay free;
-* `token_budget`, `seq_budget`: how many tokens the step may compute, and how many sequences it may
-  have. No decode is charged to them: nothing else runs in this step;
+* `waiting`: the lengths of the waiting prompts, in tokens, the oldest first;
+* `free_blocks`: the number of free GPU blocks, of which `watermark_blocks` must stay free;
+* `token_budget`, `seq_budget`: the most tokens and the most sequences of this step. Nothing else
+  runs in this step, so the prompts have both budgets to themselves;
 * `admitted`: the places of the admitted prompts in `waiting`, counted from 0.
 
-A prompt takes whole blocks of `block_size` tokens. Each of them would fit an empty GPU.
+A prompt takes whole blocks of `block_size` tokens. Each prompt would fit into an empty GPU.
 
-Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`: the first two take 3 + 2 of the 6
-blocks, the third needs 3, and the fourth must not overtake it.
+Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`. The first two prompts take 3 + 2 of the
+6 blocks. The third needs 3 blocks and does not fit, and the fourth must not overtake it.
 
 ## Hints
-1. Go through the queue from its head, and keep account of three things that run out.
-2. A prompt needs its length divided by block_size, rounded up. Where it does not fit: stop.
-3. Stop if free_blocks - blocks < watermark_blocks, if the length exceeds what is left of
-   token_budget, or if seq_budget prompts are in. Else subtract, and go on.
+1. Go through the queue from its head, and keep track of three things that can run out.
+2. A prompt needs its length divided by block_size, rounded up. Stop at the first one that does not
+   fit.
+3. Stop if free_blocks - blocks < watermark_blocks, if the length is more than what is left of
+   token_budget, or if seq_budget prompts have been admitted. Otherwise subtract, and go on.
 
 ## Wrong answers
 * overtaking (a later one would fit): What does not fit is skipped, and the next one is tried.
 * no_watermark (the watermark): A prompt may take the last block.
-* rounded_down (one token too many): A block that is only begun does not count.
+* rounded_down (one token too many): A block that is only partly filled does not count.
 * tokens_in_one_piece (a block for each): Two prompts can share a block.
-* strictly_more (one prompt that fits exactly): More than the watermark must stay free.
+* strictly_more (one prompt that fits exactly): More blocks than the watermark must stay free.
 * no_token_budget (the token budget): Blocks are the only limit.
 
 ## vLLM
@@ -146,22 +147,22 @@ def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) ->
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     for i, fits in enumerate(right):
         if yours[i : i + 1] != [fits]:
-            return f"The prompt at place {fits} fits, and so does everything before it."
+            return f"The prompt at place {fits} fits, and so do all prompts before it."
     needs, place = [-(-length // block_size) for length in waiting], len(right)
     blocks, left = free_blocks - sum(needs[:place]), token_budget - sum(waiting[:place])
-    reason = f"has {waiting[place]} tokens, and {left} of the budget are left"
+    reason = f"has {waiting[place]} tokens, but only {left} of the budget are left"
     if needs[place] > blocks - watermark_blocks:
         must = f"and {watermark_blocks} must stay free"
         reason = f"needs {needs[place]} of {blocks} free blocks, {must}"
     elif len(right) == seq_budget:
-        reason = f"would be one more than the {seq_budget} sequences of the budget"
-    return f"The prompt at place {place} {reason}: there the scheduler stops."
+        reason = f"would be one sequence more than the budget of {seq_budget}"
+    return f"The prompt at place {place} {reason}, so the scheduler stops there."
 
 
 def replay(
     yours: list[int], waiting: list[int], free_blocks: int, watermark_blocks: int, block_size: int
 ) -> Timeline:
-    """The step with the prompts of the answer, as far as the blocks go."""
+    """The step with the prompts of the answer, if there are blocks for them."""
     wide = sum(waiting), max(1, len(yours)), watermark_blocks
     scheduler = new(waiting, free_blocks, *wide, block_size)
     scheduler.block_manager.watermark_blocks = 0

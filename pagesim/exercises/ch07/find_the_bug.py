@@ -1,17 +1,17 @@
 """# 7.5 Find the bug: three schedulers ★★★
 
-Three schedulers, `"A"`, `"B"` and `"C"`, are broken: each has one fault. Find it, and prove it with
-a stream of requests that the broken scheduler serves otherwise than vLLM's:
+The schedulers `"A"`, `"B"` and `"C"` are broken: each has one fault. Find the fault, and prove it
+with a few requests that the broken scheduler serves in another way than vLLM's:
 
 ```python
 def show_it(scheduler, num_blocks):
     return requests, cause
 ```
 
-* `scheduler`: which one, `"A"`, `"B"` or `"C"`; `num_blocks`: how many GPU blocks of 4
-  tokens there are, at least 6;
-* `requests`: at most 3 pairs `(prompt, answer)`, both in tokens. They all wait from
-  the beginning. Prompt and answer together must fit the pool;
+* `scheduler`: one of the three letters; `num_blocks`: the number of GPU blocks, at least 6, of 4
+  tokens each;
+* `requests`: at most 3 pairs `(prompt, output)`, both in tokens. All of them wait from the
+  beginning. Prompt and output together must fit into the pool;
 * `cause`: one of
   * `"back"`: A preempted request goes to the end of waiting, not to its front.
   * `"overtake"`: A prompt that fits is admitted although the one before it does not fit.
@@ -27,14 +27,15 @@ from pagesim.exercises.ch07.find_the_bug import side_by_side
 print(side_by_side("A", [(8, 3), (8, 3)], 6))
 ```
 
-The broken classes are in the package. Reading them tells you the cause, but not a stream that shows
-it.
+The broken classes are in the package. If you read them, you know the cause, but you still need
+requests that show it.
 
 ## Hints
-1. A fault in the order shows only where there is a choice: three requests, and a full pool.
-2. Fill all blocks but a few with s0, and let it grow. Then vary how large s1 and s2 are.
-3. A: s1 must be preempted while s2 waits. B: s1 must not fit while s2 would. C: s1 and s2 must both
-   run when s0 needs a block.
+1. A fault in the order shows only where there is a choice, so you need three requests and a full
+   pool.
+2. Let s0 fill all blocks but a few, and let it grow. Then try different sizes of s1 and s2.
+3. For A, s1 must be preempted while s2 waits. For B, s1 must not fit although s2 would. For C, both
+   s1 and s2 must run when s0 needs a block.
 
 ## Wrong answers
 * enough_room (A): Any three requests show the fault of a scheduler.
@@ -59,7 +60,7 @@ from pagesim.v0.scheduler import Scheduler
 
 
 def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str]:
-    """At most three (prompt, answer) that show the fault of the scheduler "A", "B" or "C"."""
+    """At most three (prompt, output) that show the fault of the scheduler "A", "B" or "C"."""
     ### BEGIN SOLUTION
     if scheduler == "A":  # s1 is preempted, and s2 waits: which comes first?
         return [(4 * num_blocks - 8, 5), (8, 3), (4, 3)], "back"
@@ -112,35 +113,35 @@ def in_words(batch: Batch) -> str:
 
 def oracle(letter: str, num_blocks: int) -> Goal:
     """That the fault is shown, and named."""
-    shows = f"up to 3 requests that {letter} serves otherwise than vLLM, and why"
+    shows = f"up to 3 requests that {letter} and vLLM serve in different ways, and the cause"
     return Goal(([(1, 1)], "cause"), shows)
 
 
 def why(yours: object, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
-        return "The answer is a list of requests and a cause."
+        return "Return a list of requests and a cause."
     requests, cause = yours
     if not 1 <= len(requests) <= 3:
-        return f"One to 3 requests are enough, not {len(requests)}."
+        return f"Return 1 to 3 requests, not {len(requests)}."
     for request in requests:
         if not (isinstance(request, list) and [*map(type, request)] == [int, int]):
-            return "A request is a pair of two ints: (prompt, answer)."
+            return "A request is a pair of two ints: (prompt, output)."
         if min(request) < 1 or sum(request) > 4 * num_blocks:
-            slots = f"both are at least 1, and {num_blocks} blocks have {4 * num_blocks} slots"
+            slots = f"both must be at least 1, and {num_blocks} blocks have {4 * num_blocks} slots"
             return f"A request of {request[0]} + {request[1]} tokens is out of range: {slots}."
     vllm, broken = compare(letter, requests, num_blocks)
     if vllm.batches == broken.batches:
         same = f"Both schedulers serve these requests in the same {vllm.steps} steps"
-        return f"{same}: they do not show the fault."
+        return f"{same}, so they do not show the fault."
     if cause not in CAUSES:
-        return f"The cause is one of {', '.join(CAUSES)}."
+        return f"The cause must be one of {', '.join(CAUSES)}."
     if cause == FAULTY[letter][1]:
         return ""
     shorter = min(vllm.steps, broken.steps)
     step = parted(vllm.batches[:shorter], broken.batches[:shorter])
     ours, theirs = in_words(vllm.batches[step]), in_words(broken.batches[step])
-    differ = f"They differ, first in step {step + 1}: {ours} by vLLM, {theirs} by {letter}"
-    return f"{differ}. But the cause is another one."
+    differ = f"They first differ in step {step + 1}: vLLM has {ours}, {letter} has {theirs}"
+    return f"{differ}. So the fault shows, but the cause is another one."
 
 
 def play(letter: str, num_blocks: int) -> Timeline:
@@ -151,6 +152,6 @@ def play(letter: str, num_blocks: int) -> Timeline:
 
 
 def replay(yours: tuple[list[Request], str], letter: str, num_blocks: int) -> Compared:
-    """The stream of the answer, by vLLM's scheduler and by the broken one."""
+    """The requests of the answer, with vLLM's scheduler and with the broken one."""
     vllm, broken = (recorded(each, yours[0], most=100) for each in both(letter, num_blocks))
     return beside(vllm, broken, ("Your requests in vLLM", f"in {letter}"))

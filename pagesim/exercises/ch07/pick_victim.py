@@ -1,26 +1,27 @@
 """# 7.3 A better victim ★★★
 
-A running sequence needs a block and none is free. vLLM preempts the **last** of `running`: all its
-tokens are computed again later. Choose better:
+A running sequence needs a block, and none is free. vLLM preempts the **last** request of `running`,
+and all its tokens are computed again later. Find a better rule:
 
 ```python
 def pick_victim(running):
     return place
 ```
 
-`running` lists the candidates, the oldest first, as `(tokens, blocks, times)`: how many tokens the
-request has, how many blocks it holds, and how often it was preempted before. Return the place of
-the victim in the list. (The request that needs the block is not in the list. If nothing else runs,
-it is preempted itself, and you are not asked.)
+`running` lists the candidates, the oldest first, as `(tokens, blocks, times)`: the number of tokens
+of the request, the number of its blocks, and how often it was preempted before. Return the victim's
+place in this list. The request that needs the block is not in the list. If nothing else runs, that
+request is preempted itself, and your function is not called.
 
-The checker serves a stream of 40 requests with 30 blocks of 4 tokens. You
-must
+`check` serves a stream of 40 requests with 30 blocks of 4 tokens. Your rule must
 
-* waste fewer tokens than vLLM's rule does: wasted are those that were computed and thrown away;
+* waste fewer tokens than vLLM's rule. A token is wasted if it was computed and its block was then
+  taken away;
 * let no request starve: none may be preempted more than 5 times;
 * finish within 1,000 steps.
 
-Example: vLLM's rule is `return len(running) - 1`. To try yours on the stream that `check` takes:
+Example: vLLM's rule is `return len(running) - 1`. You can try yours on the stream that `check`
+uses:
 
 ```python
 from pagesim.exercises.ch07.pick_victim import STREAM, measure
@@ -30,16 +31,16 @@ print(served, max(served.preempted.values()))
 ```
 
 ## Hints
-1. What does a victim cost? And what happens to the cheapest one when it comes back?
-2. Take the request with the fewest tokens, but not the same one again and again.
-3. Among those that were preempted fewer than 2 or 3 times, the one with the fewest tokens; if there
-   is none, the one with the fewest tokens of all.
+1. What does a victim cost? And what happens to the cheapest one after it returns?
+2. Take the request with the fewest tokens, but do not take the same one again and again.
+3. Among the requests that were preempted fewer than 2 or 3 times, take the one with the fewest
+   tokens. If there are none, take the one with the fewest tokens of all.
 
 ## Wrong answers
-* last_in (the stream): The last one in has computed least.
+* last_in (the stream): The last request to come in has computed the least.
 * longest (the stream): The longest request makes the most room.
 * shortest (the stream): The cheapest request to compute again is always the best victim.
-* oldest (the stream): The request that has run longest has had its share.
+* oldest (the stream): The request that has run longest has had its turn.
 * places_from_one (the stream): Places are counted from 1.
 
 ## vLLM
@@ -150,26 +151,26 @@ def why(yours: object, stream: int) -> str:
     try:
         served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
-        return "A victim is named by its place in the list, an int."
+        return "Return the place of the victim in the list, an int."
     worst, most = max(served.preempted.items(), key=lambda item: item[1], default=(0, 0))
     times = f"s{worst} was preempted {most} times"
     if not served.finished:
-        return f"After {MOST_STEPS:,} steps the stream is not done: {times}."
+        return f"After {MOST_STEPS:,} steps, the stream is not done: {times}."
     if most > 5:
-        turn = "Once a request was preempted often enough, another one's turn has come"
-        return f"{times}: it starves. {turn}."
+        turn = "When a request was preempted often enough, it is another one's turn"
+        return f"{times}, so it starves. {turn}."
     lost = baseline(stream)
     if served.ignored > lost.ignored:
-        return "A request was preempted so late that it outgrew the GPU, and was given up."
+        return "A request was preempted so late that it outgrew the GPU, so it was given up."
     if served.wasted < lost.wasted:
         return ""
-    lose = f"Your victims lose {served.wasted:,} computed tokens, the last ones in {lost.wasted:,}"
-    return f"{lose}: what a victim costs is what it has computed."
+    lose = f"Your victims waste {served.wasted:,} tokens, those of vLLM waste {lost.wasted:,}"
+    return f"{lose}. A victim costs what it has computed."
 
 
 def play(stream: int) -> Timeline:
     """The first steps with vLLM's victims."""
-    title = "The last one in is the victim: the first 60 steps"
+    title = "The last request is the victim: the first 60 steps"
     return recorded(choosing(last_in), requests(stream), title)
 
 

@@ -1,6 +1,6 @@
 """A scheduler serves a list of requests: what the exercises of chapter 7 measure.
 
-A request is (prompt, answer), in tokens. All wait from the beginning. Time is counted in steps.
+A request is (prompt, output), in tokens. All wait from the beginning. Time is counted in steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ONE = {1: Logprob(0.0)}
 
 @dataclass(repr=False)
 class Served:
-    """What came of it. ``steps`` is cut off at a limit; ``finished`` says whether all is done."""
+    """What happened. ``steps`` is cut off at a limit; ``finished`` says whether all is done."""
 
     steps: int = 0
     computed: int = 0

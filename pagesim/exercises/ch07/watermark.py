@@ -1,17 +1,18 @@
 """# 7.2 The best watermark ★★
 
-The watermark is the part of the GPU's blocks that admission leaves free, so that running sequences
-can grow. Which one is best? Requests wait, the pool is small, and no answer's length is known.
-Measure, and answer with the watermark and a reason:
+The watermark is the fraction of the GPU's blocks that admission keeps free, so that running
+sequences can grow. What is the best watermark? Requests wait, the pool is small, and no one knows
+how long an output will be. So measure, and then answer with a watermark and a reason:
 
 ```python
 def best_watermark(stream):
     return 0.5, "recompute"
 ```
 
-`stream` is the number of a stream of requests. `measure(stream, watermark)` serves it and returns
-what came of it: `steps`, `computed` (tokens, those computed twice included), `preemptions`, `idle`
-(free blocks, added up over all steps) and `ignored` (requests that were given up).
+`stream` is the number of a stream of requests. `measure(stream, watermark)` serves the stream and
+returns what happened: `steps`, `computed` (tokens, with those that were computed twice counted
+twice), `preemptions`, `idle` (free blocks, added up over all steps) and `ignored` (requests that
+were given up).
 
 ```python
 from pagesim.exercises.ch07.watermark import measure
@@ -20,27 +21,28 @@ for watermark in (0.0, 0.5):
     print(watermark, measure(0, watermark))
 ```
 
-Right is every watermark with which no request is given up and the steps are within 2 % of the
-fewest that any watermark reaches. The reason says why it is worse to do without a watermark:
+A watermark is right if no request is given up, and if its number of steps is within 2 % of the
+fewest that any watermark reaches. The reason says why it is worse to have no watermark:
 
 * `"recompute"`: tokens are computed again;
-* `"idle"`: blocks stand empty;
+* `"idle"`: blocks stay empty;
 * `"ignored"`: requests are given up.
 
-Plot the steps over the watermark before you answer; the plot need not be handed in. vLLM's default
-is 0.01.
+Plot the steps against the watermark before you answer. You need not hand in the plot. vLLM's
+default is 0.01.
 
 ## Hints
-1. Two things are bad for the number of steps: too many preemptions, and too few sequences.
-2. Measure 0.0, 0.05, 0.1, 0.2 and 0.4. Look at preemptions and at steps: not the same one is best.
-3. Take the smallest number of steps over 0.00, 0.02, … 0.40. Then compare `computed` with what it
-   is at 0.0.
+1. Two things cost steps: too many preemptions, and too few running sequences.
+2. Measure 0.0, 0.05, 0.1, 0.2 and 0.4. Look at the preemptions and at the steps: the fewest
+   preemptions do not give the fewest steps.
+3. Try 0.00, 0.02, … 0.40 and take the one with the fewest steps. Then compare its `computed` with
+   that of 0.0.
 
 ## Wrong answers
 * none (the stream): Without a watermark there is more room, so it is faster.
 * fewest_preemptions (the stream): The fewer requests are preempted, the better.
-* nearly_all (the stream): The more blocks are kept back, the safer.
-* idle_blocks (the stream): Without a watermark the blocks stand empty.
+* nearly_all (the stream): The more blocks are kept free, the safer.
+* idle_blocks (the stream): Without a watermark, blocks stay empty.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.__init__ (watermark)
@@ -62,7 +64,7 @@ REASONS = ["recompute", "idle", "ignored"]
 
 
 def best_watermark(stream: int) -> tuple[float, str]:
-    """The watermark that serves the stream in the fewest steps, and why none is worse."""
+    """The watermark with the fewest steps, and the reason why no watermark is worse."""
     ### BEGIN SOLUTION
     from pagesim.exercises.ch07.watermark import measure
 
@@ -123,30 +125,31 @@ def oracle(stream: int) -> Goal:
 
 def why(yours: object, stream: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
-        return "The answer is a watermark and a reason."
+        return "Return a watermark and a reason."
     watermark, reason = yours
     if type(watermark) not in (int, float) or not 0 <= watermark <= 1:
         return "A watermark is a number between 0 and 1."
     if reason not in REASONS:
-        return f"The reason is one of {', '.join(map(repr, REASONS))}, not {shown(reason, 80)}."
+        reasons = ", ".join(map(repr, REASONS))
+        return f"The reason must be one of {reasons}, not {shown(reason, 80)}."
     mine, none = measure(stream, watermark), measure(stream, 0.0)
     takes = f"takes {mine.steps:,} steps, computes {mine.computed:,} tokens and preempts"
     result = f"With {watermark:g} the stream {takes} {mine.preemptions} times"
     if mine.ignored:
         return f"{result}, but {mine.ignored} requests are given up: they can never be admitted."
     if mine.steps > 1.02 * fewest_steps(stream):
-        return f"{result}. It can be done in {fewest_steps(stream):,} steps."
+        return f"{result}. It is possible in {fewest_steps(stream):,} steps."
     idle, without = mine.idle / mine.steps, none.idle / none.steps
     recomputes, gives_up = none.computed > mine.computed, none.ignored > mine.ignored
     if dict(zip(REASONS, (recomputes, without > idle, gives_up), strict=True))[reason]:
         return ""
-    much = f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} blocks free in a step"
-    good = f"{result}: that is good. But compare it with no watermark: {none.steps:,} steps"
-    return f"{good}, {much} instead of {idle:.1f}."
+    much = f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} free blocks per step"
+    good = f"{result}, which is good. But the reason is another. Without a watermark, it is"
+    return f"{good} {none.steps:,} steps, {much} instead of {idle:.1f}."
 
 
 def play(stream: int) -> Timeline:
-    """The first requests of the stream without a watermark: admitted, thrown out, admitted."""
+    """The first requests of the stream without a watermark: admitted, preempted, admitted."""
     return recorded(keeping(0.0), requests(stream), "No watermark: the first 60 steps")
 
 

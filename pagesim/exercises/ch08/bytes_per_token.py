@@ -7,33 +7,34 @@ def bytes_per_token(config):
     return bytes
 ```
 
-`config` is the dict that a model's `config.json` holds. All numbers in the cache have 2 bytes. The
-keys that matter:
+`config` is a model's `config.json`, as a dict. Every element of the cache has 2 bytes. These keys
+matter:
 
-* `num_hidden_layers`, `num_attention_heads`, `hidden_size`: always there;
-* `num_key_value_heads`: the KV heads. Where it is missing, every head has its own;
-* `head_dim`: the numbers of one head. Where it is missing, the heads share `hidden_size` evenly;
-* `kv_lora_rank` and `qk_rope_head_dim`: only with latent attention (DeepSeek V2 and V3). Then a
-  token leaves *one* vector of so many numbers, both added, in each layer, and nothing else. (vLLM
-  0.6.4 does not make use of it yet, later releases do.)
+* `num_hidden_layers`, `num_attention_heads` and `hidden_size` are always there;
+* `num_key_value_heads` is the number of KV heads. If it is missing, every query head has its own;
+* `head_dim` is the number of elements of one head. If it is missing, the query heads divide
+  `hidden_size` evenly;
+* `kv_lora_rank` and `qk_rope_head_dim` are there only with latent attention (DeepSeek V2 and V3).
+  Then a token stores *one* vector in each layer and nothing else. The vector has as many elements
+  as the two together. (vLLM 0.6.4 does not use this yet, but later releases do.)
 
 Example: `{"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1,
-"hidden_size": 32}` has heads of 8 numbers, one of them for keys and values: 2 layers · 2 · 8
-numbers · 2 bytes are 64.
+"hidden_size": 32}` has query heads of 8 elements and one KV head. 2 layers · 2 · 8 elements · 2
+bytes are 64 bytes.
 
 ## Hints
-1. In each layer a token leaves a key and a value for each KV head.
-2. num_key_value_heads and head_dim may be missing. dict.get has a second argument.
-3. layers · 2 · kv_heads · head_dim · 2 bytes; with kv_lora_rank it is layers · (kv_lora_rank +
-   qk_rope_head_dim) · 2 bytes.
+1. In each layer, a token stores a key and a value for each KV head.
+2. num_key_value_heads and head_dim may be missing. Remember that dict.get has a second argument.
+3. The result is layers · 2 · kv_heads · head_dim · 2 bytes. With kv_lora_rank, it is layers ·
+   (kv_lora_rank + qk_rope_head_dim) · 2 bytes.
 
 ## Wrong answers
 * query_heads (fewer KV heads): Every query head has its own keys and values.
-* hidden_size (a head_dim of its own): The heads always share the hidden size evenly.
-* kv_heads_share (fewer KV heads): The KV heads share the hidden size.
+* hidden_size (a head_dim of its own): The heads always divide the hidden size evenly.
+* kv_heads_share (fewer KV heads): The KV heads divide the hidden size among themselves.
 * latent_twice (a latent vector): There is a key and a value, so everything counts twice.
-* keys_alone (a head for each): What is cached are the keys.
-* one_layer (a head for each): The layers share the cache.
+* keys_alone (a head for each): Only the keys are cached.
+* one_layer (a head for each): All layers share one cache.
 
 ## vLLM
 * vllm/config.py: ModelConfig.get_total_num_kv_heads
@@ -56,7 +57,7 @@ HIDDEN_SIZE = {
 
 
 def bytes_per_token(config: dict[str, int]) -> int:
-    """What one token takes in the cache, in all layers, at 2 bytes a number."""
+    """What one token takes in the cache, in all layers, at 2 bytes per element."""
     ### BEGIN SOLUTION
     if "kv_lora_rank" in config:
         numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
@@ -119,8 +120,8 @@ def oracle(config: Config) -> int:
 def why(right: int, config: Config) -> str:
     spec = parse_config(config, "model", ModelSpec)
     if spec.is_mla:
-        vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} numbers"
-        return f"A token leaves one vector of {vector} of 2 bytes in each layer, and nothing else."
+        vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} elements"
+        return f"In each layer, a token stores one vector of {vector} of 2 bytes, and nothing else."
     layers, heads = count(spec.num_layers, "layer"), count(spec.num_kv_heads, "KV head")
-    numbers = f"{heads} · {spec.head_dim} numbers · 2 bytes = {right:,}"
-    return f"{layers} · 2 (key and value) · {numbers}."
+    numbers = f"{heads} · {spec.head_dim} elements · 2 bytes = {right:,}"
+    return f"The bytes are {layers} · 2 (key and value) · {numbers}."

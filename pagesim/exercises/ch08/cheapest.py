@@ -1,14 +1,14 @@
 """# 8.3 The cheapest cards ★★★
 
-`chats` conversations of `tokens` tokens each are to run at once on Llama-3.1-70B, at worst all of
-them at full length. Which cards are the cheapest? Write
+`chats` conversations run at the same time on Llama-3.1-70B. In the worst case, each of them has its
+full length of `tokens` tokens. Which cards are the cheapest? Write
 
 ```python
 def cheapest(chats, tokens):
     return card, gpus, kv_cache_dtype
 ```
 
-| card | memory in GB | price of one for an hour |
+| card | memory in GB | price of one per hour |
 |---|---|---|
 | `l4` | 24 | 0.7 |
 | `rtx-4090` | 24 | 0.6 |
@@ -17,32 +17,34 @@ def cheapest(chats, tokens):
 | `h100` | 80 | 3.0 |
 | `h200` | 141 | 3.6 |
 
-* `gpus`: 2, 4, 8 or 16 cards of one kind, as `tensor_parallel_size`;
-* `kv_cache_dtype`: `"auto"`, 2 bytes a number, or `"fp8"`, 1 byte.
+* `gpus`: 2, 4, 8 or 16 cards of one kind, used as `tensor_parallel_size`;
+* `kv_cache_dtype`: `"auto"`, 2 bytes per element, or `"fp8"`, 1 byte.
 
-`CARDS[card]` is a `Card` with `.memory_bytes` (a float); `PRICES[card]` is the price of one.
-On each card vLLM may use 90 % of the memory. The weights, 141.2e9 bytes, are split evenly over the
-cards; 2e9 bytes more of each are for activations. What is left is for the cache. The prices are
-this exercise's own.
+`CARDS[card]` is a `Card` with `.memory_bytes` (a float), and `PRICES[card]` is the price of one
+card. vLLM may use 90 % of the memory of each card. The weights, 141.2e9 bytes, are divided evenly
+among the cards, and each card needs another 2e9 bytes for activations. What is left is for the
+cache. The prices were made up for this exercise.
 
-`size_v1(ModelSpec.preset("llama-3.1-70b"), memory, tensor_parallel_size=…, kv_cache_dtype=…)` sizes
-a cache of `memory` bytes a card (an int), and its `.max_concurrency(tokens)` says how many
-conversations it holds. It raises `UsageError` if not one block fits.
+`size_v1(ModelSpec.preset("llama-3.1-70b"), memory, tensor_parallel_size=…, kv_cache_dtype=…)`
+computes the size of a cache that has `memory` bytes per card (an int). Its
+`.max_concurrency(tokens)` says how many conversations it holds. If not a single block fits, it
+raises `UsageError`.
 
-Example: `cheapest(10, 2048)` is `("rtx-4090", 8, "auto")`, or the same with `"fp8"`. On 4 of these
-cards the weights leave nothing for the cache.
+Example: `cheapest(10, 2048)` is `("rtx-4090", 8, "auto")`, or the same with `"fp8"`. With 4 of
+these cards, the weights would leave nothing for the cache.
 
 ## Hints
-1. For each card and number of cards: what is left for the cache, and how many chats fit?
+1. For each card and each number of cards, ask what is left for the cache and how many chats fit
+   into it.
 2. memory = int(0.9 · card - 141.2e9 / gpus - 2e9). A choice is good if max_concurrency(tokens) is
-   at least chats; fp8 holds twice as many.
+   at least chats. With fp8, it is twice as much.
 3. Collect (gpus · price, card, gpus, dtype) of all good choices, and take the smallest.
 
 ## Wrong answers
-* on_average (200 chats): A chat has half of its tokens on average.
+* on_average (200 chats): On average, a chat has half of its tokens.
 * no_weights (10 chats): All of the memory is for the cache.
-* one_heap (100 chats): Each card holds chats of its own.
-* sixteen_bits (200 chats): The cache has the model's numbers.
+* one_heap (100 chats): Each card stores its own chats.
+* sixteen_bits (200 chats): An element of the cache has as many bytes as a weight of the model.
 * the_largest_card (10 chats): The largest card is the cheapest for its memory.
 
 ## vLLM
@@ -100,12 +102,12 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(chats: int, tokens: int) -> Goal:
     """Any choice that holds the chats and costs no more than the least price."""
-    return Goal(("card", 2, "auto"), f"{chats} chats for {least(chats, tokens):.2f} an hour")
+    return Goal(("card", 2, "auto"), f"{chats} chats for {least(chats, tokens):.2f} per hour")
 
 
 def why(yours: object, chats: int, tokens: int) -> str:
     if not isinstance(yours, list) or len(yours) != 3:
-        return "The answer is a card, a number of cards and a dtype."
+        return "Return a card, a number of cards and a dtype."
     card, gpus, kind = yours
     if card not in list(PRICES) or gpus not in GPUS or kind not in KINDS or type(gpus) is not int:
         return f"Choose one of {', '.join(PRICES)}, of {GPUS}, and of {KINDS}."
@@ -113,9 +115,9 @@ def why(yours: object, chats: int, tokens: int) -> str:
     found = f"{gpus} x {card} with {kind} hold {holds:.1f} of these chats"
     if holds < chats:
         weights = f"The weights take {141.2 / gpus:.1f} GB of each card"
-        return f"{found}, and {chats} are wanted. {weights}."
+        return f"{found}, but they must hold {chats}. {weights}."
     if costs > least(chats, tokens) + 1e-9:
-        return f"{found} for {costs:.2f} an hour. There is a choice that costs less."
+        return f"{found} for {costs:.2f} per hour. There is a choice that costs less."
     return ""
 
 

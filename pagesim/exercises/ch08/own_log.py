@@ -1,33 +1,35 @@
 """# 8.4 A log of your own ★★
 
-Start vLLM with a model of your choice, copy what it prints, and explain its line:
+Start vLLM with a model of your choice, copy its log, and explain the line with the size of the
+cache:
 
 ```python
 def my_log():
     return log, model, low, high
 ```
 
-* `log`: the text, with the line that says how much memory is left for the cache, and the line
-  that says how many blocks or tokens it holds. Any release will do, V0 or V1, with blocks of 16
-  tokens;
-* `model`: a dict with `layers`, `kv_heads` and `head_dim`, from the `config.json`;
-* `low`, `high`: the blocks that requests can use, at least and at most, as your function of
-  exercise 8.2 computes them.
+* `log`: the text. It must have the line that says how much memory is left for the cache, and the
+  line that says how many blocks or tokens the cache holds. You may use any release, V0 or V1, with
+  blocks of 16 tokens;
+* `model`: a dict with `layers`, `kv_heads` and `head_dim`, taken from `config.json`;
+* `low`, `high`: the smallest and the largest possible number of blocks that requests can use, as
+  your function of exercise 8.2 computes them.
 
-Right is an answer whose numbers are the simulator's, and whose log agrees with them. If you have
-no GPU, take one of the 5 logs in `pagesim.exercises.ch08.logs.LOGS`, such as `LOGS[2]`.
+Your result is right if the simulator computes the same two numbers, and if the number in the log is
+between them. If you have no GPU, take one of the 5 logs in `pagesim.exercises.ch08.logs.LOGS`, such
+as `LOGS[2]`.
 
-Only models with plain attention in all layers: no windows, no latent vectors.
+The model must have plain attention in all layers, without windows or latent vectors.
 
 ## Hints
 1. Find the line with the GiB for the cache, and the config.json of the model.
-2. Use blocks_of of exercise 8.2 on your log.
-3. The reference takes LOGS[2]: Qwen3-0.6B has 28 layers and 8 KV heads of 128 numbers, and 69.66
-   GiB lie between 69.655 and 69.665. One block is V1's null block.
+2. Use your function blocks_of of exercise 8.2 on the log.
+3. The solution uses LOGS[2]. Qwen3-0.6B has 28 layers and 8 KV heads of 128 elements, and 69.66 GiB
+   means 69.655 to 69.665. One block is the null block of V1.
 
 ## Wrong answers
 * gigabytes (your log): GiB is another word for GB.
-* null_block (your log): All blocks of the log hold tokens.
+* null_block (your log): All blocks in the log hold tokens.
 * query_heads (your log): Every query head has its own keys and values.
 * cut_off (your log): The line with the memory is enough.
 * as_printed (your log): The printed memory is exact.
@@ -46,7 +48,7 @@ KEYS = ("layers", "kv_heads", "head_dim")
 
 
 def my_log() -> tuple[str, dict[str, int], int, int]:
-    """A start log, its model, and the fewest and the most blocks that it can mean."""
+    """A start log, its model, and the smallest and largest number of blocks that it can mean."""
     from pagesim.exercises.ch08.logs import LOGS
 
     ### BEGIN SOLUTION
@@ -69,32 +71,32 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle() -> Goal:
     """Any log whose numbers are the simulator's."""
-    numbers = "the simulator's two numbers for this log, and the log's own line between them"
+    numbers = "the simulator's two numbers for this log, with the log's own line between them"
     return Goal(("log", {}, 0, 0), numbers)
 
 
 def why(yours: object) -> str:
     if not isinstance(yours, list) or len(yours) != 4:
-        return "The answer is a log, a model and two numbers of blocks."
+        return "Return a log, a model and two numbers of blocks."
     log, model, low, high = yours
     if not isinstance(log, str) or len(log) > MOST:
-        return f"The log is a text of at most {MOST:,} characters."
+        return f"The log must be a text of at most {MOST:,} characters."
     if not isinstance(model, dict) or {*model} != {*KEYS}:
-        return f"The model is a dict with {', '.join(KEYS)}."
+        return f"The model must be a dict with {', '.join(KEYS)}."
     layers, heads, head_dim = (model[key] for key in KEYS)
     if any(type(n) is not int or not 1 <= n <= 10_000 for n in (layers, heads, head_dim)):
-        return f"{', '.join(KEYS)} are ints from 1 to 10,000."
+        return f"{', '.join(KEYS)} must be ints from 1 to 10,000."
     try:
         found = read(log)
         least, most = found.usable(ModelSpec("yours", layers, 64 * heads, heads, head_dim))
     except (UsageError, TypeError) as error:
         return f"The log cannot be read: {error}."
     if found.blocks is None:
-        return "The log lacks its line: how many GPU blocks there are, or how many tokens."
+        return "A line is missing in the log: the one with the number of GPU blocks, or of tokens."
     usable = found.blocks - (found.engine == "v1")
     blocks = f"With this model {found.memory} are {least:,} to {most:,} blocks for requests"
     if not least <= usable <= most:
-        return f"{blocks}, but the log means {usable:,}: is the model the right one?"
+        return f"{blocks}, but the log means {usable:,}. Is it the right model?"
     if [low, high] != [least, most] or {type(low), type(high)} != {int}:
         return f"{blocks}, and the log means {usable:,}. Yours are {low!r:.20} to {high!r:.20}."
     return ""

@@ -1,42 +1,47 @@
 """# 8.2 Read the start log ★★
 
-vLLM's start log says how much memory is left for the cache. Compute what comes next: the number of
-blocks. Write
+When vLLM starts, its log says how much memory is left for the cache. Compute the next line: the
+number of blocks. Write
 
 ```python
 def blocks_of(log, model):
     return low, high
 ```
 
-* `log`: the text of the log, up to the line with the answer;
+* `log`: the text of the log, up to the line that you compute;
 * `model`: a dict with `layers`, `kv_heads` and `head_dim`;
-* `low`, `high`: the fewest and the most blocks that *requests* can use. There are two, because the
-  memory is printed with two decimals: "3.81 GiB" means anything from 3.805 to 3.815 GiB, both ends
-  included, and blocks are whole.
+* `low`, `high`: the smallest and the largest possible number of blocks that *requests* can use.
+  There are two, because the log prints the memory with two decimals. "3.81 GiB" means anything from
+  3.805 to 3.815 GiB, both ends included.
 
-What the log tells, in both engines: `tensor_parallel_size` (each GPU keeps its part of the KV
-heads; where there are more GPUs than heads, one head) and `kv_cache_dtype` (`fp8` is 1 byte a
-number, `auto` is 2 here). A block has 16 tokens. A GiB has 2**30 bytes. The engine is V1 if the log
-says `V1 LLM engine`: then one of the blocks is the null block, which holds no token.
+The log also has `tensor_parallel_size` and `kv_cache_dtype`, in both engines. With several GPUs,
+each stores its part of the KV heads; if there are more GPUs than KV heads, each stores one. An
+element has 1 byte if the dtype is `fp8`, and 2 bytes here if it is `auto`. A block has 16 tokens,
+and a GiB has 2**30 bytes. The engine is V1 if the log says `V1 LLM engine`. Then one of the blocks
+is the null block, which never holds a token.
 
-Example: Llama-3.1-8B (32 layers, 8 KV heads of 128) with V0 and `kv_cache_size=3.81GiB` is
-`(1948, 1953)`; the real log went on with "# GPU blocks: 1952".
+Example: for Llama-3.1-8B (32 layers, 8 KV heads of 128 elements), with V0 and
+`kv_cache_size=3.81GiB`, the result is `(1948, 1953)`. The real log continued with "# GPU blocks:
+1952".
 
-The five logs are `pagesim.exercises.ch08.logs.LOGS`. A log of your own is exercise 8.4.
+The five logs are in `pagesim.exercises.ch08.logs.LOGS`. In exercise 8.4 you bring a log of your
+own.
 
 ## Hints
-1. First the bytes of one block on one GPU, then how often they fit into the memory.
-2. 3.81 GiB lies between 3.805 · 2**30 and 3.815 · 2**30 bytes. Beware of rounding: count in
+1. First compute the bytes of one block on one GPU. Then compute how many blocks fit into the
+   memory.
+2. 3.81 GiB means 3.805 · 2**30 to 3.815 · 2**30 bytes. To avoid rounding errors, count in
    thousandths of a GiB, as ints.
-3. block = layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes; memory // block
-   at both ends, and one less for V1.
+3. A block has layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes. Compute
+   memory // block at both ends, and subtract one for V1.
 
 ## Wrong answers
 * gigabytes (V0): GiB is another word for GB.
 * as_printed (V0): 3.81 GiB are 3.81 GiB.
 * no_null_block (V1): All blocks hold tokens.
-* all_heads (four GPUs and fp8): Each GPU keeps all heads.
-* always_two_bytes (four GPUs and fp8): The cache has the model's numbers.
+* all_heads (four GPUs and fp8): Each GPU stores all heads.
+* always_two_bytes (four GPUs and fp8): An element of the cache has as many bytes as a weight of the
+  model.
 
 ## vLLM
 * vllm/worker/worker.py: Worker.determine_num_available_blocks
@@ -57,7 +62,7 @@ OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto
 
 
 def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
-    """The fewest and the most blocks for requests that a start log can mean."""
+    """The smallest and the largest number of blocks for requests that a start log can mean."""
     import re
 
     gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]  # a string
@@ -114,8 +119,8 @@ def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
 def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
     found = read(log)
     heads = count(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
-    null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""
+    null = " V1 keeps one block for itself, the null block." if found.engine == "v1" else ""
     number = count(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
     blocks = f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens"
-    product = f"{model['layers']} layers · 2 · {heads} on a GPU · {model['head_dim']} numbers"
+    product = f"{model['layers']} layers · 2 · {heads} per GPU · {model['head_dim']} elements"
     return f"{blocks} · {product} of {number}.{null}"

@@ -1,37 +1,40 @@
 """# 9.4 Preempted, and found again ★★
 
-V1 has no swapping. A preempted request gives its blocks back and is computed again later, and
-finds what nothing else has taken in the meantime. Write
+V1 has no swapping. When a request is preempted, its blocks are freed, and the request is computed
+again later. But it finds those of its blocks that no one has taken in the meantime. Write
 
 ```python
 def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
     return tokens
 ```
 
-* The request has `num_tokens` tokens; `num_computed` are in its blocks when it is preempted;
-* `num_free` other blocks are free then, and none of them is cached;
-* before it comes back, other requests take `num_taken` of all these blocks and keep them.
+* The request has `num_tokens` tokens. `num_computed` of them are in its blocks when it is
+  preempted;
+* `num_free` other blocks are free at that moment, and none of them is cached;
+* before the request returns, other requests take `num_taken` of all these blocks and keep them.
 
-How many tokens does it find? Chapter 9 has the rules. A table is given back from its last block to
-its first; a block that is not full goes to the front of the free queue, a full one to its back; new
-blocks are taken from the front; what is taken is no longer found. A hit is a run of whole blocks
-from the first one on, and leaves at least one token to compute.
+How many tokens does the request find? The rules are in chapter 9. The blocks of a table are freed
+from the last to the first. A block that is not full goes to the front of the free queue, and a full
+block goes to its back. New blocks are taken from the front, and a block that was taken is no longer
+found. The request finds a run of whole blocks that begins with its first, and at least one token is
+left to compute.
 
-Example: `found_again(10, 9, 1, 3, 4)` is 4. Two full blocks and one with a single token come back:
-the queue is this third block, the free one, and then the second and the first full block. Three
-blocks are taken, and only the first full block is still cached.
+Example: `found_again(10, 9, 1, 3, 4)` is 4. The request frees two full blocks and one with a single
+token. So the queue is the block with the single token, the other free block, the second full block,
+and the first full block. Three blocks are taken, and only the first full block is still cached.
 
 ## Hints
-1. Draw the free queue after the preemption: what stands at its front, what at its back?
-2. In front of the first full block stand the free ones and, if there is one, the block that is not
-   full. Only what is taken beyond these is lost.
-3. kept = full blocks - max(0, taken - free - (1 if there is a rest)), and a hit has at most
-   (num_tokens - 1) // block_size blocks.
+1. Draw the free queue after the preemption. Which blocks are at its front, and which are at its
+   back?
+2. In front of the full blocks are the free ones and, if there is one, the block that is not full.
+   Full blocks are lost only if more than these are taken.
+3. kept = full blocks - max(0, taken - free - (1 if there is a rest)). And at most (num_tokens - 1)
+   // block_size blocks can be found.
 
 ## Wrong answers
 * nothing_is_left (nothing is taken): Preempted is preempted: all of it is computed again.
 * all_that_is_not_taken (a full block is taken): What was computed stays computed.
-* its_own_blocks_go_first (others had enough): What was freed last is taken first.
+* its_own_blocks_go_first (others had enough): The block that was freed last is taken first.
 * the_rest_waits_at_the_back (the block that is not full is taken): All of its blocks go to the back
   of the queue.
 * every_token (all of it was computed): If all of it is cached, nothing is computed.
@@ -114,12 +117,13 @@ def oracle(
 def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
     free, taken, size = blocks
     if yours % size:
-        return "A hit consists of whole blocks."
+        return "Only whole blocks are found."
     if yours >= num_tokens:
-        return "One token at least is computed: there is nothing to sample from otherwise."
+        return "At least one token must be computed. Otherwise there is nothing to sample from."
     if yours > num_computed:
-        return f"Only {num_computed} tokens were computed."
-    queue = f"{count(free, 'free block')}, then the full ones, the last one first"
+        return f"Only {num_computed} tokens had been computed."
+    queue = f"{count(free, 'free block')}, then the full blocks from the last to the first"
     if rest := num_computed % size:
         queue = f"the block with {count(rest, 'token')}, then {queue}"
-    return f"The queue is {queue}; {taken} of them are taken from its front."
+    are = "is" if taken == 1 else "are"
+    return f"The queue has {queue}. From its front, {count(taken, 'block')} {are} taken."

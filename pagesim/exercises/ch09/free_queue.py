@@ -1,27 +1,30 @@
 """# 9.1 The free queue of vLLM V1 ★★
 
-The bonus of 2.3: today's vLLM. V1 caches every full block, and has one queue instead of a stack
-and an evictor. Write `free_queue_after(num_blocks, ops, block_size)`: the queue at the end, front
-first. `ops` is a list of `("in", name, tokens)` and `("out", name)`.
+This is exercise 2.3 again, in today's vLLM. V1 caches every full block, and it has a single queue
+instead of a stack and an evictor. Write `free_queue_after(num_blocks, ops, block_size)`. It returns
+the queue at the end, from front to back. `ops` is a list of `("in", name, tokens)` and
+`("out", name)`.
 
-* Block 0 is the null block and never free: at first the queue is 1 to `num_blocks - 1`.
+* Block 0 is the null block, which is never free. At the beginning, the queue is 1 to
+  `num_blocks - 1`.
 * A prompt takes its blocks from the front.
-* A table is given back from its last block to its first. Those that are not full go to the
-  **front** of the queue, the full ones, which may be found again, to its **back**.
+* The blocks of a table are freed from the last to the first. Blocks that are not full go to the
+  **front** of the queue. Full blocks may be found again, so they go to its **back**.
 
-`free_queue_after(6, [("in", "a", 6), ("out", "a")], 4)` is `[2, 3, 4, 5, 1]`: block 2 was not full.
-No prompt has a block in common with another one. Chapter 9 tells why V1 does it so.
+`free_queue_after(6, [("in", "a", 6), ("out", "a")], 4)` is `[2, 3, 4, 5, 1]`, because block 2 was
+not full. No two prompts have a block in common. Chapter 9 explains why V1 does it this way.
 
 ## Hints
-1. What can be found again should last as long as possible: which end of the queue is that?
+1. A block that can be found again should last as long as possible. Which end of the queue is best
+   for it?
 2. A prompt of n tokens has n // block_size full blocks, at the beginning of its table.
-3. free = table[full:] reversed, then free, then table[:full] reversed.
+3. The new queue is table[full:] reversed, then free, then table[:full] reversed.
 
 ## Wrong answers
-* as_in_v0 (a full block): What was freed last is taken first, as in V0.
+* as_in_v0 (a full block): The block that was freed last is taken first, as in V0.
 * all_to_the_back (a block that is not full): It is a queue: what is freed goes to its end.
-* first_to_last (two full blocks): A table is given back in its own order.
-* block_0_is_free (nothing left yet): All blocks are free at first.
+* first_to_last (two full blocks): The blocks of a table are freed from the first to the last.
+* block_0_is_free (nothing left yet): All blocks are free at the beginning.
 * a_partial_block_is_cached (a block that is not full): Every block of a prompt is cached.
 
 ## vLLM 0.33.0
@@ -37,7 +40,7 @@ from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, lost, ops_in_
 def free_queue_after(num_blocks: int, ops: list[tuple[Any, ...]], block_size: int) -> list[int]:
     """The free queue of vLLM V1, front first, after these operations.
 
-    ops: ("in", name, tokens): a prompt of so many tokens arrives; ("out", name): it leaves. At
+    ops: ("in", name, tokens): a prompt of `tokens` tokens arrives; ("out", name): it leaves. At
     first blocks 1 to num_blocks - 1 are free, in this order. No two prompts have a block in common.
     """
     ### BEGIN SOLUTION
@@ -105,15 +108,15 @@ def oracle(
 
 def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops, block_size: int) -> str:
     if 0 in yours:
-        return "Block 0 is the null block: it is never free."
+        return "Block 0 is the null block, which is never free."
     if problem := lost(yours, right):
         return problem
     if ops[-1][0] == "in":
-        return "A prompt takes from the front of the queue, and the rest keeps its order."
+        return "A prompt takes its blocks from the front of the queue. The rest keeps its order."
     before, _ = oracle(num_blocks, ops[:-1], block_size)
     front = right[: right.index(before[0])] if before else []
     if front and yours[: len(front)] != front:
-        return f"What holds no full block goes to the front: {front} comes first."
-    rule = "A full block is cached, and goes to the back of the queue, where it lasts longest"
-    order = "the last one goes first, so that the end of a chain is taken before its beginning"
-    return f"{rule}. Within a table {order}: {right}."
+        return f"A block that is not full goes to the front, so {front} comes first."
+    rule = "A full block is cached and goes to the back of the queue, where it lasts longest"
+    order = "the last block is freed first, so the end of a chain is taken before its beginning"
+    return f"{rule}. Within a table, {order}: {right}."

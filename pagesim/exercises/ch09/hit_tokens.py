@@ -1,4 +1,4 @@
-"""# 9.3 How much a hit gives ★
+"""# 9.3 What a hit saves ★
 
 A prompt arrives, and some of its full blocks are cached. How many of its tokens need not be
 computed? Write
@@ -8,25 +8,26 @@ def hit_tokens(num_tokens, cached, block_size):
     return tokens
 ```
 
-`cached` says of each full block of the prompt, first to last, whether its content is cached.
+`cached` says for each full block of the prompt, from the first to the last, whether its content is
+cached.
 
-Three rules: a hit consists of whole blocks; it is the longest run of cached blocks from the
-**first** one on; and at least one token is left to compute, since the answer begins with what is
-sampled from the prompt's last token.
+There are three rules. Only whole blocks are found. The blocks found are the longest run of cached
+blocks that begins with the **first** one. And at least one token is left to compute, because the
+first token of the output is sampled from the last token of the prompt.
 
-Example: `hit_tokens(9, [True, True], 4)` is 8. `hit_tokens(8, [True, True], 4)` is 4: all blocks
-are cached, and the second one is computed again all the same.
+Example: `hit_tokens(9, [True, True], 4)` is 8. But `hit_tokens(8, [True, True], 4)` is 4: although
+all blocks are cached, the second one is computed again.
 
 ## Hints
-1. Which block holds the last token, and can it be a part of the hit?
+1. Which block holds the last token? Can this block be among the blocks that are found?
 2. At most (num_tokens - 1) // block_size blocks can be hits.
-3. Count the cached ones among the first (num_tokens - 1) // block_size, and stop at the first that
-   is not.
+3. Look at the first (num_tokens - 1) // block_size blocks. Count the cached ones, and stop at the
+   first one that is not cached.
 
 ## Wrong answers
 * all_of_it (all of it is cached): What is cached need not be computed.
 * never_the_last_block (all full blocks are cached): The last block is always computed again.
-* one_token_less (all of it is cached): All but the last token can be shared.
+* one_token_less (all of it is cached): All tokens but the last can be shared.
 * holes_do_not_matter (a hole): Every cached block saves its tokens.
 
 ## vLLM 0.33.0
@@ -42,7 +43,7 @@ from pagesim.v1 import KVCacheManager, Request
 
 
 def hit_tokens(num_tokens: int, cached: list[bool], block_size: int) -> int:
-    """How many tokens a prompt finds computed; cached: which of its full blocks are cached."""
+    """How many tokens need not be computed; cached: which full blocks of the prompt are cached."""
     ### BEGIN SOLUTION
     hits = 0
     for is_cached in cached[: (num_tokens - 1) // block_size]:
@@ -104,11 +105,11 @@ def oracle(
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
     if yours % block_size:
-        return "A hit consists of whole blocks."
+        return "Only whole blocks are found."
     if yours >= num_tokens:
-        return "One token at least is computed: there is nothing to sample from otherwise."
+        return "At least one token must be computed. Otherwise there is nothing to sample from."
     if yours > right:
-        return "The hit ends at the first block that is not cached, whatever is behind it."
+        return "The hits end at the first block that is not cached, whatever is behind it."
     if yours == right - block_size and all(cached):
-        return "Only the block with the last token must be computed again, and it is not full here."
+        return "Only the block with the last token must be computed, and here it is not full."
     return f"The first {count(right // block_size, 'block')} can be shared."

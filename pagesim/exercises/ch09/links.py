@@ -1,44 +1,45 @@
 """# 9.2 The linked queue ★★
 
-V1's free blocks stand in a queue, and a hit takes a block out of its middle. A Python list would
-have to search for it and to shift the rest; V1 links the blocks instead. Write
+V1's free blocks are in a queue, and a hit takes a block out of its middle. A Python list would have
+to search for this block and then shift all blocks after it. Instead, V1 links the blocks. Write
 
 ```python
 def relink(after, before, op, block):
     return block
 ```
 
-which does one operation on such a queue, each without a loop:
+It performs one operation on such a queue, without a loop:
 
-* `"popleft"`: take the first block, and return it; `block` is None, and the queue is not empty;
-* `"remove"`: take `block` from where it stands;
-* `"append"`: put `block` behind the last one;
-* `"prepend"`: put `block` before the first one.
+* `"popleft"`: take out the first block and return it. `block` is None, and the queue is not empty;
+* `"remove"`: take out `block`, wherever it is;
+* `"append"`: put `block` behind the last block;
+* `"prepend"`: put `block` in front of the first block.
 
-`after[b]` is the block behind block `b`, and `before[b]` the one in front of it; both are None for
-a block that is not in the queue. The last entry of both lists is not a block but the **sentinel**,
-with the number `end = len(after) - 1`: it stands behind the last block and before the first one, so
-every block in the queue has two neighbours. In an empty queue the sentinel's neighbours are itself.
+`after[b]` is the block behind block `b`, and `before[b]` is the block in front of it. Both are None
+for a block that is not in the queue. The last entry of both lists is not a block but the
+**sentinel**, with the number `end = len(after) - 1`. It is behind the last block and in front of
+the first, so every block in the queue has two neighbours. In an empty queue, the sentinel is its
+own neighbour on both sides.
 
 Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
 `relink(after, before, "remove", 1)` they are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The function
-changes the lists and returns the block that it has moved.
+changes the lists, and it returns the block that it took out or put in.
 
 ## Hints
-1. Draw the queue 0, 1, 2 as a ring with the sentinel in it. Which links change?
-2. Taking a block out links its neighbours to each other. Putting one in sets it between a left and
-   a right neighbour; for append, left is before[end].
-3. Out: after[left], before[right] = right, left. In: after[left] = before[right] = block, and
-   before[block], after[block] = left, right.
+1. Draw the queue 0, 1, 2 as a ring that includes the sentinel. Which links change?
+2. To take a block out, link its neighbours to each other. To put a block in, link it to a left and
+   a right neighbour. For append, left is before[end].
+3. To take out: after[left], before[right] = right, left. To put in: after[left] = before[right] =
+   block, and before[block], after[block] = left, right.
 
 ## Wrong answers
-* one_direction (the first one goes): Only the block in front of it must know what follows.
-* keeps_its_links (the first one goes): What is not in the queue may remember where it stood.
-* looks_for_its_neighbour (a long queue): As long as the links are right in the end, it is a linked
-  queue.
+* one_direction (the first one goes): Only the block in front must know which block follows.
+* keeps_its_links (the first one goes): A block that has left the queue may remember its old
+  neighbours.
+* looks_for_its_neighbour (a long queue): If the links are right in the end, it is a linked queue.
 * prepends_at_the_back (one comes back in front): A queue is filled from its end.
 * append_forgets_the_sentinel (one comes back behind): The last block of the queue has nothing
-  behind it that would have to know.
+  behind it, so there is nothing to link.
 
 ## vLLM 0.33.0
 * vllm/v1/core/kv_cache_utils.py: FreeKVCacheBlockQueue.popleft, remove, append, prepend_n
@@ -188,18 +189,16 @@ def oracle(num_blocks: int, ops: list[Op]) -> Found:
 
 def why(yours: Found, right: Found, num_blocks: int) -> str:
     if yours["answers"] != right["answers"]:
-        return f"Each call returns the block that it has moved: {right['answers']}."
+        return f"Each call must return the block that it takes out or puts in: {right['answers']}."
     for name, direction in (("after", "front to back"), ("before", "back to front")):
         mine, theirs = walk(yours[name]), walk(right[name])
         if mine != theirs:
-            return f"Along `{name}`, {direction}, the queue is {theirs}, and yours {mine}."
+            return f"Along `{name}`, {direction}, the queue should be {theirs}. Yours is {mine}."
     if yours["loop"]:
-        many = f"one operation looks at more than {FEW} entries of `after` and `before`"
-        loop = f"in a queue of {num_blocks} blocks that is a loop"
-        return (
-            f"The links are right, but {many}: {loop}. It needs only the block and its neighbours."
-        )
-    return "A block that is not in the queue has None on both sides."
+        many = f"one operation uses more than {FEW} entries of `after` and `before`"
+        loop = f"With {num_blocks} blocks, that is a loop"
+        return f"The links are right, but {many}. {loop}: use only the block and its neighbours."
+    return "A block that is not in the queue must have None on both sides."
 
 
 def walk(links: Sequence[Link]) -> list[Link]:

@@ -1,77 +1,83 @@
 """# 9.5 Final project: V1's KV cache manager ★★★
 
-The final project. Write the KV cache manager of today's vLLM, for full attention, on top of its
-block pool:
+This is the final project. Write the KV cache manager of today's vLLM, for full attention, on top of
+its block pool:
 
 ```python
 def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
     return tables, get_computed_blocks, allocate_slots, free
 ```
 
-`tables` is a dict that you keep: the blocks of each request by `request.request_id`. The other
+`tables` is a dict that you maintain: the blocks of each request, by `request.request_id`. The other
 three are functions:
 
-* `get_computed_blocks(request)`: the list of cached blocks that the request could begin with. It
-  changes nothing. Empty if `pool.enable_caching` is False or `request.skip_reading_prefix_cache` is
-  True. At least one of its tokens must remain to be computed.
-* `allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run)`: make room
-  for `num_new_tokens` more tokens and for `lookahead` slots behind them, never for more than
-  `max_model_len` tokens in all. `hits` are blocks that `get_computed_blocks` found: the request's
-  table is empty then and begins with them, and their tokens are computed in addition to
-  `request.num_computed_tokens`. Returns the list of new blocks, in order, or None, with nothing
-  changed, if there is no room:
-    * a hit without an owner (`ref_cnt` 0) stands in the free queue, so it also costs a free block;
-    * `whole`: there must be room for all `request.num_tokens` tokens, although only the next ones
-      get their blocks; `reserved` is not looked at for this question;
-    * `reserved` free blocks are not to be used;
-    * `watermark_blocks` are not to be used either, for either question, if `others_run` is True and
-      `request.status.name` is not "RUNNING".
+* `get_computed_blocks(request)` returns the list of cached blocks that the request could begin
+  with, and it changes nothing. The list is empty if `pool.enable_caching` is False or
+  `request.skip_reading_prefix_cache` is True. At least one token of the request must be left to
+  compute.
+* `allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run)` makes room
+  for `num_new_tokens` more tokens and for `lookahead` slots behind them, but never for more than
+  `max_model_len` tokens in all. `hits` are blocks that `get_computed_blocks` found. If there are
+  any, the request has no table yet, and its table begins with them. Their tokens are computed in
+  addition to `request.num_computed_tokens`. The function returns the list of new blocks, in order.
+  If there is no room, it returns None and changes nothing. These rules say whether there is room:
+    * A hit without an owner (`ref_cnt` 0) is in the free queue, so it costs a free block, too.
+    * If `whole` is True, there must be room for all `request.num_tokens` tokens, although only the
+      next ones get blocks now. This question ignores `reserved`.
+    * `reserved` free blocks must not be used.
+    * If `others_run` is True and `request.status.name` is not "RUNNING", another `watermark_blocks`
+      must not be used. This is true for both questions.
 
-  With caching, it also caches the full blocks of the tokens that are known and computed after this
-  step, each once.
-* `free(request)`: give its blocks back, the last one first. A request without a table is ignored.
+  If caching is on, the function also caches every full block of tokens that are known, and computed
+  after this step. Each block is cached once.
+
+* `free(request)` frees its blocks, from the last to the first. It ignores a request without a
+  table.
 
 The pool does the rest: `pool.get_num_free_blocks()`, `pool.get_cached_block(block_hash)` (a list
 with one block, or None), `pool.get_new_blocks(n)`, `pool.touch(blocks)` (one more owner),
-`pool.free_blocks(blocks)` (one owner fewer), `pool.cache_full_blocks(request, table, start, end,
-block_size)` (blocks `start` to `end - 1` of the table). A request has `num_tokens`,
-`num_computed_tokens` and `block_hashes`, one for each full block. The pool refuses to cache a block
-twice: keep for each request how many of its blocks are.
+`pool.free_blocks(blocks)` (one owner fewer) and
+`pool.cache_full_blocks(request, table, start, end, block_size)` (blocks `start` to `end - 1` of the
+table). A request has `num_tokens`, `num_computed_tokens` and `block_hashes`, one for each full
+block. The pool refuses to cache a block twice, so remember for each request how many of its blocks
+are cached.
 
-Example, with blocks of 4, an empty pool of 8 blocks (block 0 is never given out), and a request `a`
-with a prompt of 6 tokens: `allocate_slots(a, 6, [], 0, False, 0, False)` returns blocks 1 and 2.
-They are `tables["a"]`, and block 1 is cached. For a request `b` with the same prompt,
+Example, with blocks of 4 and an empty pool of 8 blocks, where block 0 is never handed out: request
+`a` has a prompt of 6 tokens. `allocate_slots(a, 6, [], 0, False, 0, False)` returns blocks 1 and 2.
+They are now `tables["a"]`, and block 1 is cached. Request `b` has the same prompt.
 `get_computed_blocks(b)` is block 1 alone, and `allocate_slots(b, 2, [block 1], 0, False, 0, True)`
-returns block 3; `tables["b"]` is then blocks 1 and 3.
+returns block 3. Now `tables["b"]` is blocks 1 and 3.
 
-`check` plays short scenes, and then three recordings of vLLM 0.33.0, in which your manager must
-give the same blocks as vLLM after every operation.
+`check` first plays short scenes. Then it plays three recordings of vLLM 0.33.0, in which your
+manager must return the same blocks as vLLM after every operation.
 
 ## Hints
-1. Begin without caching: hits is always empty, and a table grows by the blocks that are missing.
-   The first scenes ask for no more.
-2. Ask everything before you change anything: how many blocks the table will have, how many of the
-   hits stand in the free queue, how many blocks are free for this request.
-3. Then touch the hits, take the new blocks, and cache: from the first block not yet cached (behind
-   the hits at first) to min(tokens after this step, num_tokens) // block_size.
+1. Begin without caching. Then hits is always empty, and a table grows by the blocks that are
+   missing. The first scenes need no more than this.
+2. Find out everything before you change anything: how many blocks the table will have, how many of
+   the hits are in the free queue, and how many blocks are free for this request.
+3. Then touch the hits, take the new blocks, and cache the full ones: from the first block not yet
+   cached (at first, the one behind the hits) to min(tokens after this step, num_tokens) //
+   block_size.
 
 ## Wrong answers
-* freed_first_to_last (it leaves): A table is given back in its own order.
+* freed_first_to_last (it leaves): The blocks of a table are freed from the first to the last.
 * a_hit_is_the_whole_prompt (all of it is cached): What is cached need not be computed.
 * hits_cost_nothing (hits stand in the free queue): A hit takes no block, so it needs none.
-* hits_have_no_owner (the same prompt again): A block that is found is in the table; that is all.
+* hits_have_no_owner (the same prompt again): A block that is found goes into the table, and that is
+  all.
 * caches_the_whole_prompt (a part of a prompt): The tokens of a prompt are known, so its blocks can
   be cached.
 * takes_before_it_touches (a hit is not taken as a new block): There is room for both, so the order
   does not matter.
-* reserved_for_the_whole (the whole of it may use what is reserved): What is reserved is not there,
-  whatever is asked.
-* whole_without_watermark (the whole of it leaves the watermark): The watermark is for blocks that
-  are taken now.
+* reserved_for_the_whole (the whole of it may use what is reserved): Reserved blocks are never
+  available, whatever the question is.
+* whole_without_watermark (the whole of it leaves the watermark): The watermark concerns only blocks
+  that are taken now.
 * longer_than_the_longest (no slots ahead beyond the longest): No step asks for more than the
-  longest.
-* always_reads (it does not read the cache): What is cached is read.
-* watermark_for_all (the watermark): The watermark is never to be used.
+  longest sequence.
+* always_reads (it does not read the cache): What is cached may be read.
+* watermark_for_all (the watermark): The watermark must never be used.
 
 ## vLLM 0.33.0
 * vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks, allocate_slots
@@ -95,11 +101,11 @@ Seen = dict[str, Any]
 
 SECONDS = 5.0
 RULES = {
-    "others": "As many, but others: hits leave the free queue before new blocks are taken.",
-    "returned": "Look at what it asks for, and at how many blocks it may use.",
-    "free": "The last block of a table is given back first; a hit leaves the queue.",
-    "ref": "Each table that a block is in is an owner.",
-    "cached": "A full block is cached when its tokens are known and computed, and once.",
+    "others": "The number is right, but hits leave the free queue before new blocks are taken.",
+    "returned": "Look at what the request asks for, and at how many blocks it may use.",
+    "free": "The last block of a table is freed first. A hit leaves the queue.",
+    "ref": "Each table that names a block is an owner.",
+    "cached": "A full block is cached once, when its tokens are known and computed.",
 }
 
 
@@ -201,7 +207,7 @@ def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
     ours, vllms = mine.get(what), theirs.get(what)
     op, args = ops[place]
     done = " ".join([op, *(f"{key}={value!r:.60}" for key, value in args.items())])
-    found = f"{what} is {vllms} in vLLM, and {ours} with yours"
+    found = f"{what} is {vllms} in vLLM, but {ours} in yours"
     if what == "returned" and isinstance(ours, dict) and isinstance(vllms, dict):
         sizes = {len(each.get("blocks") or ()) for each in (ours, vllms)}
         what = "others" if sizes - {0} and len(sizes) == 1 else what
@@ -211,7 +217,7 @@ def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
 def play(config: Config, ops: Ops) -> Timeline:
     """The operations on V1's manager."""
     run = recorded(KVCacheManagerPlayer(), config, ops)
-    return run.annotate(title="The same operations, as vLLM does them")
+    return run.annotate(title="The same operations in vLLM")
 
 
 def replay(config: Config, ops: Ops, function: Callable[..., Any]) -> Timeline:

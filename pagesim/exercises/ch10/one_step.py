@@ -1,7 +1,7 @@
 """# 10.1 One step, without phases ★★
 
-V1's scheduler does not distinguish prefill from decode. Every request has tokens that are not
-computed yet, and a step computes as many as the budget allows. Write
+V1's scheduler does not distinguish between prefill and decode. Every request has tokens that are
+not computed yet, and a step computes as many of them as the budget allows. Write
 
 ```python
 def tokens_of_a_step(running, waiting, budget, max_num_seqs):
@@ -9,31 +9,33 @@ def tokens_of_a_step(running, waiting, budget, max_num_seqs):
 ```
 
 * `running`: `(name, tokens, computed)` of each running request, in order;
-* `waiting`: `(name, tokens, hit)` of each waiting one, in order; `hit` tokens of it are cached;
+* `waiting`: `(name, tokens, hit)` of each waiting request, in order. `hit` of its tokens are
+  cached;
 * `budget`: the most tokens of a step; `max_num_seqs`: the most requests that may run;
-* `scheduled`: `(name, tokens)` of each request that computes in this step, in order.
+* `scheduled`: `(name, tokens)` of each request that is computed in this step, in order.
 
-Running requests go first, each with all its missing tokens or with what is left of the budget. Then
-waiting ones are admitted in their order, while there is budget and a place. What is cached is not
-computed and costs nothing. Blocks are plentiful, and nothing is preempted.
+Running requests go first. Each gets all the tokens that it still needs, or what is left of the
+budget. Then waiting requests are admitted in their order, as long as there is some budget left and
+fewer than `max_num_seqs` requests run. Cached tokens are not computed and cost nothing. There are
+plenty of blocks, and nothing is preempted.
 
 Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
-`[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c is missing 8 tokens,
-of which the budget leaves 5.
+`[("a", 1), ("b", 10), ("c", 5)]`. a decodes, and b continues with its prompt. c still needs 8
+tokens, but only 5 are left of the budget.
 
 ## Hints
-1. Nothing in the rules asks whether a request decodes. What do all rows have in common?
-2. A request lacks tokens - computed, or tokens - hit: the same subtraction.
-3. Go through running + waiting[: max_num_seqs - len(running)]; take min(what it lacks, what is left
-   of the budget), and leave out the zeros.
+1. The rules never ask whether a request decodes. What do all the tuples have in common?
+2. A request still needs tokens - computed, or tokens - hit. It is the same subtraction.
+3. Go through running + waiting[: max_num_seqs - len(running)]. Take min(what the request needs,
+   what is left of the budget), and leave out the zeros.
 
 ## Wrong answers
 * prompts_first (one decodes, one arrives): Prompts are computed first, as in V0.
-* one_token_each (the rest of a prompt): What runs decodes, one token a step.
+* one_token_each (the rest of a prompt): A running request decodes, so it gets one token per step.
 * whole_prompts (a prompt beyond the budget): A prompt that exceeds the budget waits for the next
   step.
 * hits_cost (a hit leaves budget): A cached token counts against the budget, as in V0.
-* any_number_runs (one place is left): Only tokens are limited.
+* any_number_runs (one place is left): Only the number of tokens is limited.
 
 ## vLLM 0.33.0
 * vllm/v1/core/sched/scheduler.py: Scheduler.schedule
@@ -55,7 +57,7 @@ def tokens_of_a_step(
     budget: int,
     max_num_seqs: int,
 ) -> list[tuple[str, int]]:
-    """(name, tokens) of each request that computes in the next step of vLLM V1."""
+    """(name, tokens) of each request that is computed in the next step of vLLM V1."""
     ### BEGIN SOLUTION
     scheduled: list[tuple[str, int]] = []
     places = max_num_seqs - len(running)
@@ -152,14 +154,16 @@ def why(
 ) -> str:
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
     if (total := sum(tokens for _, tokens in yours)) > budget:
-        return f"That makes {total} tokens, and the budget is {budget}."
+        return f"These are {total} tokens, but the budget is {budget}."
     if len({*mine, *(name for name, *_ in running)}) > max_num_seqs:
         return f"At most {max_num_seqs} requests may run."
     if mine != theirs:
-        return f"Running ones go first, then the waiting ones in their order: {', '.join(theirs)}."
+        order = "Running requests go first, then the waiting ones in their order"
+        return f"{order}: {', '.join(theirs)}."
     name = next(a for (a, m), (_, n) in zip(yours, right, strict=True) if m != n)
     _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
-    return f"{name} has {tokens} tokens and {done} of them are there: it lacks {tokens - done}."
+    has = f"{name} has {tokens} tokens, of which {done} are computed or cached"
+    return f"{has}. So it still needs {tokens - done}."
 
 
 def play(*state: Any) -> Timeline:

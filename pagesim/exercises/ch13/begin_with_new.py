@@ -1,25 +1,27 @@
 """# 13.2 Begin with the new token ★★
 
-In a decode step, the newest token's key and value need not be read back from the cache: an online
-softmax may begin with them. Fill the gap in `begin_with_new`: `m`, `ell` and `acc` after the new
-token alone. The loop over the cached tokens follows, and is given.
+In a decode step, the kernel need not read the key and value of the newest token back from the
+cache: the online softmax can begin with them. Fill the gap in `begin_with_new`. It computes `m`,
+`ell` and `acc` after the new token alone. The loop over the cached tokens comes after it, and is
+given.
 
-`q`, `k_new`, `v_new` and `out` are `[num_seqs, DIM]`, float32; `context_lens` counts the *cached*
-tokens, and may be 0. All other slots of the cache are NaN.
+`q`, `k_new`, `v_new` and `out` are `[num_seqs, DIM]`, float32. `context_lens` counts only the
+*cached* tokens, and it may be 0. All other slots of the cache hold NaN.
 
-With no cached token, the output is the new token's value: its weight is 1.
+Example: if no token is cached, the output is the value of the new token, because its weight is 1.
 
 ## Hints
-1. Before the loop, one token has been seen. What is the largest score, what is the sum of the
-   weights relative to it, and what is the weighted sum of the values?
-2. The largest score is the new token's own, and its weight relative to itself is exp(0).
+1. Before the loop, the softmax has seen one token. What is the largest score so far? What is the
+   sum of the weights relative to it, and what is the weighted sum of the values?
+2. The largest score is that of the new token, and its weight relative to itself is exp(0).
 3. m = tl.sum(query * new_key, axis=0) * scale; ell = 1.0; acc = new_value.
 
 ## Wrong answers
-* not_scaled (some cached tokens): The new token's score needs no scale, because it is the first.
+* not_scaled (some cached tokens): The score of the new token needs no scale, because it comes
+  first.
 * weighs_nothing (nothing cached): The sum of the weights begins at 0, as sums do.
-* value_left_out (nothing cached): The values are added in the loop, all of them.
-* forgets_the_new_token (nothing cached): The state before the loop is that of an empty softmax.
+* value_left_out (nothing cached): All values are added in the loop.
+* forgets_the_new_token (nothing cached): Before the loop, the softmax has seen nothing.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode, which writes the token first
@@ -109,6 +111,6 @@ def why(yours: Rows, right: Rows, lengths: list[int]) -> str:
     if lengths[seq] == 0:
         return f"Sequence {seq} has no cached token, so its output is the value of the new one."
     return (
-        f"Sequence {seq} has {lengths[seq]} cached tokens and a new one, whose score is "
-        "q · k_new · scale, like any other."
+        f"Sequence {seq} has {lengths[seq]} cached tokens and a new one. The new one counts like "
+        "the others, and its score is q · k_new · scale."
     )

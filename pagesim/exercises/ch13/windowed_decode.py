@@ -1,26 +1,27 @@
 """# 13.1 A sliding window ★★
 
-Some models, Mistral 7B for one, let a query see the last `window` keys only, its own included. The
-kernel of exercise 3.3 begins at the first page that has one of them; one line is missing in
-`windowed_decode`: `seen`, a tile of `BLOCK` booleans that says which positions of this page the
-query sees. The query is that of the sequence's last token, at position `length - 1`.
+In some models, such as Mistral 7B, a query sees only the last `window` keys, its own included. The
+kernel of exercise 3.3 has been changed for this: it begins at the first block that has one of these
+keys. One line is missing in `windowed_decode`. It computes `seen`, a tile of `BLOCK` booleans that
+says which positions of the block the query sees. The query belongs to the last token of the
+sequence, at position `length - 1`.
 
-With a window of 2 and a length of 3, positions 1 and 2 are seen. `window` may be larger than the
-sequence. Slots of older tokens are NaN, like those without a token: what is not seen must not even
-be loaded.
+With a window of 2 and a length of 3, the query sees positions 1 and 2. `window` may be larger than
+the sequence. Slots of older tokens hold NaN, like slots without a token, so what is not seen must
+not even be loaded.
 
 ## Hints
-1. The window has two ends. Which is the last position that the query sees, and which the first?
-2. The last position is length - 1. With a window of 2 the first is length - 2.
-3. seen = (position < length) & (position >= length - window). Comparisons of tiles are joined with
-   &, each in brackets.
+1. The window has two ends. What is the first position that the query sees, and what is the last?
+2. The last position is length - 1. With a window of 2, the first is length - 2.
+3. seen = (position < length) & (position >= length - window). In Triton, comparisons of tiles are
+   combined with &, each in parentheses.
 
 ## Wrong answers
-* the_query_not_counted (an expired token in the page): A window of w shows the query w keys in
+* the_query_not_counted (an expired token in the page): With a window of w, a query sees w keys in
   addition to its own.
-* one_too_few (an expired token in the page): The oldest key of the window is just outside of it.
+* one_too_few (an expired token in the page): The oldest key of the window is just outside it.
 * scores_masked_only (an expired token in the page): A score of -inf is enough to leave a key out.
-* only_the_window (a window longer than the sequence): What is within the window is a token.
+* only_the_window (a window longer than the sequence): Every position within the window has a token.
 
 ## vLLM
 * vllm/attention/backends/flash_attn.py: FlashAttentionImpl, its sliding_window
@@ -62,4 +63,5 @@ def why(yours: Answer, right: Answer, lengths: list[int], window: int) -> str:
     sees = f"positions {max(0, last - window + 1)} to {last}"
     rule = f"The query of sequence {seq} is at position {last} and sees {window} keys, its own"
     read = f"But {yours['reads']}"
-    return f"{rule} included: {sees}. {'Yours did not' if decoding.FINE in read else read}."
+    seen = "But your output is another one" if decoding.FINE in read else read
+    return f"{rule} included: {sees}. {seen}."

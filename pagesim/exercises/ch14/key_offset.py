@@ -1,26 +1,29 @@
 """# 14.2 An address in the key cache ★★
 
-vLLM's CUDA kernels keep keys in the layout `[num_blocks, num_heads, head_size / x, block_size, x]`,
-in one piece, numbers along the last axis side by side. Write `offset_k(block, head, dim, slot,
-num_heads, head_size, block_size, x)`: the offset, in elements from the beginning of the cache, of
-the number that belongs to this physical block, KV head, dimension of the head and slot of the
-block.
+vLLM's CUDA kernels store keys in the layout
+`[num_blocks, num_heads, head_size / x, block_size, x]`. The cache is contiguous, and elements along
+the last axis are side by side. Write
+`offset_k(block, head, dim, slot, num_heads, head_size, block_size, x)`. It returns where one
+element of a key is, as an offset from the beginning of the cache, counted in elements. The element
+is given by its physical block, its KV head, its dimension in the head, and its slot in the block.
 
-In a cache of 2 heads of 8, blocks of 4 and x = 4, `offset_k(0, 0, 5, 1, 2, 8, 4, 4)` is 21.
+In a cache of 2 heads of 8 dimensions, with blocks of 4 and x = 4,
+`offset_k(0, 0, 5, 1, 2, 8, 4, 4)` is 21.
 
 ## Hints
-1. How far apart are dim 0 and dim 1 of a token? And slot 0 and slot 1 of the same dim?
-2. Split dim into piece = dim // x and rest = dim % x. The five indices are then block, head, piece,
-   slot, rest, in the order of the axes.
-3. Begin with block, multiply by the size of the next axis and add its index, four times: (((block *
-   num_heads + head) * (head_size // x) + piece) * block_size + slot) * x + rest.
+1. How far apart are dim 0 and dim 1 of a token? How far apart are slot 0 and slot 1 of the same
+   dim?
+2. Split dim into piece = dim // x and rest = dim % x. In the order of the axes, the five indices
+   are then block, head, piece, slot and rest.
+3. Begin with block. Then multiply by the size of the next axis and add its index, four times:
+   (((block * num_heads + head) * (head_size // x) + piece) * block_size + slot) * x + rest.
 
 ## Wrong answers
-* natural_order (the next slot): A token's key lies in one piece.
-* x_and_pieces_swapped (the next dimension): The innermost axis counts the pieces, and each has one
-  number of x.
-* x_and_slots_swapped (the next dimension): The slots of a block lie side by side, as in V.
-* one_head (the next block): A block has the numbers of one head.
+* natural_order (the next slot): The elements of a token's key are all side by side.
+* x_and_pieces_swapped (the next dimension): The innermost axis counts the pieces, and the axis
+  before it counts the x elements of each.
+* x_and_slots_swapped (the next dimension): The slots of a block are side by side, as in V.
+* one_head (the next block): A block has the elements of one head.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel, its k_ptr
@@ -39,7 +42,7 @@ def offset_k(
     block: int, head: int, dim: int, slot: int,
     num_heads: int, head_size: int, block_size: int, x: int,
 ) -> int:  # fmt: skip
-    """The offset, in elements, of one number of the cache [blocks, heads, D/x, block_size, x]."""
+    """The offset, in elements, of one element of the cache [blocks, heads, D/x, block_size, x]."""
     ### BEGIN SOLUTION
     piece, rest = divmod(dim, x)
     ### x_and_pieces_swapped: rest, piece = divmod(dim, head_size // x)
@@ -90,12 +93,12 @@ def oracle(block: int, head: int, dim: int, slot: int, *sizes: int) -> int:
 
 
 def why(head_size: int, block_size: int, x: int, tag: str) -> str:
-    turns = f"The next {x} dimensions come when all {block_size} slots had their turn"
+    turns = f"The next {x} dimensions come only after all {block_size} slots"
     steps = {
-        "the next dimension": f"{x} dimensions of a token lie side by side: the next is 1 further.",
-        "the next slot": f"Behind {x} numbers of one token come {x} of the next: {x} further.",
-        "the next piece": f"{turns}: {block_size} * {x} further.",
-        "the next head": f"A head of a block has {head_size} * {block_size} numbers.",
-        "the next block": "A block has the numbers of all its heads.",
+        "the next dimension": f"{x} dimensions of a token are side by side: the next is 1 further.",
+        "the next slot": f"After {x} elements of one token come {x} of the next, {x} further.",
+        "the next piece": f"{turns}, so they are {block_size} * {x} further.",
+        "the next head": f"One head of a block has {head_size} * {block_size} elements.",
+        "the next block": "A block has the elements of all its heads.",
     }
     return steps.get(tag, "The axes are block, head, dim // x, slot and dim % x, in this order.")

@@ -1,38 +1,41 @@
 """# 14.1 What a lane reads ★
 
-In vLLM's CUDA kernel everything follows from a few sizes. Write
-`lane(head_size, block_size, query_bytes, cache_bytes, number)`, which returns a tuple:
+In vLLM's CUDA kernel, everything follows from a few sizes. Write
+`lane(head_size, block_size, query_bytes, cache_bytes, number)`. It returns a tuple of four things:
 
-1. `THREAD_GROUP_SIZE`: how many neighbouring lanes of a warp share one key. A warp of 32 lanes
-   takes as many tokens at once as a block has, at most 32, one lane for each.
-2. `VEC_SIZE`: how many elements of the query a lane reads at once, when its group together reads 16
-   bytes (at least one element).
-3. `x`: the elements in the innermost axis of the key cache, 16 bytes of it.
-4. the rows of V, 0 to `head_size - 1`, that lane `number` of a warp sums, as a list in ascending
-   order. A row is one dimension of the head with the tokens of a block side by side. A lane reads
-   16 bytes' worth of query elements of it at once (at most the row); the lanes of a warp take the
-   rows in turn, those of one row side by side.
+1. `THREAD_GROUP_SIZE`: the number of neighbouring lanes of a warp that share one key. A warp of 32
+   lanes works on as many tokens at once as a block has, but on no more than 32, so that each has at
+   least one lane.
+2. `VEC_SIZE`: the number of elements of the query that a lane reads at once. Its whole group reads
+   16 bytes together. (A lane reads at least one element.)
+3. `x`: the number of elements in the innermost axis of the key cache, which has 16 bytes.
+4. The rows of V, from 0 to `head_size - 1`, that lane `number` of a warp sums, as a list in
+   ascending order. A row is one dimension of the head, with the tokens of a block side by side. A
+   lane reads as many tokens of a row at once as there are query elements in 16 bytes, but no more
+   than the row has. The lanes of a warp are given to the rows in order: first all lanes of the
+   first row, then those of the next.
 
-`query_bytes` and `cache_bytes` are the bytes of an element. Blocks are powers of two from 4 to 64
-(vLLM compiles the kernel for 8, 16 and 32; its formulas go further). `lane(64, 16, 2, 2, 0)` is
-`(2, 4, 8, [0, 16, 32, 48])`.
+`query_bytes` and `cache_bytes` are the bytes of an element. Block sizes are powers of two from 4 to
+64. (vLLM compiles the kernel only for 8, 16 and 32, but its formulas allow more.)
+`lane(64, 16, 2, 2, 0)` is `(2, 4, 8, [0, 16, 32, 48])`.
 
 ## Hints
-1. 32 lanes, 16 tokens in a block: how many lanes for each key? And 16 bytes of one row of V are how
-   many tokens?
-2. A row of V is block_size tokens long, and a lane takes 16 // query_bytes of them: divide for the
-   lanes that share a row, and divide 32 by that for the rows of a warp at a time.
-3. With k lanes to a row, lane n begins at row n // k and goes on in steps of 32 // k, while the row
-   is below head_size.
+1. There are 32 lanes and 16 tokens in a block. How many lanes does each key get? And how many
+   tokens of a row of V are 16 bytes?
+2. A row of V is block_size tokens long, and a lane takes 16 // query_bytes of them. Divide to get
+   the number of lanes that share a row. Divide 32 by this number to get the number of rows that a
+   warp reads at a time.
+3. If k lanes share a row, lane n begins at row n // k and continues in steps of 32 // k, as long as
+   the row is below head_size.
 
 ## Wrong answers
-* a_row_for_each_lane (half precision): Each of the 32 lanes has a row to itself: lane 0 has 0, 32,
-  64 and so on.
+* a_row_for_each_lane (half precision): Each of the 32 lanes has a row to itself, so lane 0 has the
+  rows 0, 32, 64 and so on.
 * sixteen_bytes_a_lane (half precision): Every lane reads 16 bytes of the query at once.
 * x_of_the_query (an fp8 cache): x follows from the type of the query.
-* a_group_is_two (another block size): Two lanes share a key.
-* rows_beyond_the_head (rows beyond the head): The rows go on up to the next multiple of what a warp
-  takes at once.
+* a_group_is_two (another block size): Two lanes always share a key.
+* rows_beyond_the_head (rows beyond the head): The rows continue up to the next multiple of what a
+  warp reads at once.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel, its constants THREAD_GROUP_SIZE,
@@ -112,17 +115,17 @@ def why(
     group, vec, x, rows = right
     lanes = count(group, "lane")
     if yours[0] != group:
-        met = f"A warp meets {min(block, 32)} tokens at once with 32 lanes"
-        return f"{met}: {lanes} for each."
+        met = f"A warp of 32 lanes works on {min(block, 32)} tokens at once"
+        return f"{met}, with {lanes} for each."
     if yours[1] != vec:
-        reads = f"a lane reads {16 // group} of them: {count(vec, 'element')}"
+        reads = f"a lane reads {16 // group} of them, which is {count(vec, 'element')}"
         return f"A group of {lanes} reads 16 bytes of q together, so {reads}."
     if yours[2] != x:
         return f"x counts the elements in 16 bytes of the cache, at {count(cache, 'byte')} each."
     if any(row >= head for row in yours[3]):
-        return f"A head of {head} has the rows 0 to {head - 1}: beyond them is nothing."
+        return f"A head of {head} dimensions has the rows 0 to {head - 1}, and no others."
     tokens = min(16 // query, block)
     lanes, step = count(block // tokens, "lane"), 32 * tokens // block
     takes = f"A lane takes {tokens} of the {block} tokens of a row at once, so a row has {lanes}"
-    goes_on = f"lane {number} begins at row {rows[0]} and goes on in steps of {step}"
-    return f"{takes} and a warp {step} rows at a time: {goes_on}."
+    goes_on = f"lane {number} begins at row {rows[0]} and continues in steps of {step}"
+    return f"{takes} and a warp reads {step} rows at a time. So {goes_on}."

@@ -1,28 +1,32 @@
 """# 14.3 Sectors ★★
 
-Memory answers in **sectors** of 32 bytes. The first load of keys by a warp of vLLM's kernel reads
-16 bytes of each of its tokens; the lanes of a thread group (exercise 14.1) share these 16 bytes.
-Keys are float16, so x is 8. Write `sectors(head_size, block_size)`, which returns a tuple:
+GPU memory delivers **sectors** of 32 bytes. In the first load of keys, a warp of vLLM's kernel
+reads 16 bytes of each of its tokens. The lanes of a thread group (exercise 14.1) share these 16
+bytes. Keys are float16, so x is 8. Write `sectors(head_size, block_size)`. It returns a tuple of
+three things:
 
-1. the number of sectors that this load touches when a block of keys is `[piece, slot, x]`, the
-   kernel's layout, where `piece` counts the head's pieces of x numbers;
-2. the same when it is `[slot, head_size]`, the natural order;
-3. a layout of yours that needs **more** sectors than both, as the order of its axes, the closest
-   together last, for example `("slot", "piece", "x")`.
+1. the number of sectors that this load touches if a block of keys is `[piece, slot, x]`. This is
+   the kernel's layout, in which `piece` counts the pieces of x elements of a head;
+2. the number of sectors if a block is `[slot, head_size]`, the natural order;
+3. a layout of your own that needs **more** sectors than either, as an order of the axes, with the
+   innermost axis last, for example `("slot", "piece", "x")`.
 
-A block begins at a sector. For blocks of one size, `simt.thread_map(config)["footprints"]` shows
-the bytes used in every sector; count first, and look afterwards.
+A block begins at the beginning of a sector. For one block size,
+`simt.thread_map(config)["footprints"]` shows which bytes of every sector are used. Count first, and
+look afterwards.
 
 ## Hints
-1. With 16 slots in a block, how many tokens does a warp read at once? And how much of each?
-2. In the kernel's layout all that is read lies in one piece: add up the bytes and divide by 32. In
-   the natural one no two tokens share a sector.
-3. tokens = 32 // lanes of a group; 16 * tokens // 32 sectors, or one for each token. For 3, let the
-   innermost axis be one that a load does not run along.
+1. With 16 slots in a block, how many tokens does a warp read at once? How many bytes does it read
+   of each?
+2. In the kernel's layout, all that is read is contiguous, so add up the bytes and divide by 32. In
+   the natural layout, no two tokens share a sector.
+3. tokens = 32 // lanes of a group. The kernel's layout needs 16 * tokens // 32 sectors, and the
+   natural one needs a sector for each token. For the third, choose as innermost axis one along
+   which the load does not run.
 
 ## Wrong answers
-* lines (blocks of 16): Memory is fetched in lines of 128 bytes.
-* a_sector_for_each_lane (blocks of 16): 32 lanes touch 32 sectors when keys lie far apart.
+* lines (blocks of 16): Memory is delivered in lines of 128 bytes.
+* a_sector_for_each_lane (blocks of 16): If keys are far apart, 32 lanes touch 32 sectors.
 * natural_is_worst (blocks of 16): No layout is worse than the natural one.
 * always_sixteen_tokens (blocks of 8): A warp always reads 16 tokens at once.
 
@@ -112,15 +116,15 @@ def why(yours: Answer, head_size: int, block_size: int) -> str:
     tokens = 32 // lanes
     turned, natural = truth(head_size, block_size)
     if yours[0] != turned:
-        reads = f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece"
+        reads = f"In the kernel's layout, the 32 lanes read {tokens} times 16 bytes, all contiguous"
         lines = f" ({yours[0]} is the number of lines, of 128 bytes each.)"
         lines *= yours[0] == -(-16 * tokens // 128)
         return f"{reads}: {16 * tokens} bytes are {turned} sectors of 32 bytes.{lines}"
     if yours[1] != natural:
         sharing = f", and the {lanes} lanes of a token share it" if lanes > 1 else ""
-        apart = f"In the natural layout keys are {2 * head_size} bytes apart"
-        return f"{apart}: {tokens} tokens touch a sector each{sharing}."
+        apart = f"In the natural layout, keys are {2 * head_size} bytes apart"
+        return f"{apart}. Each of the {tokens} tokens touches a sector of its own{sharing}."
     if (sectors := counted(head_size, block_size, yours[2])) > max(turned, natural):
         return ""
-    tear = "In the natural layout a token's 16 bytes lie in one sector at least; tear them apart"
+    tear = "Even in the natural layout, the 16 bytes of a token are in one sector. Tear them apart"
     return f"Your layout needs {sectors} sectors. {tear}."

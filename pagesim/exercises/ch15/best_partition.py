@@ -1,42 +1,43 @@
 """# 15.4 The best partition size ★★
 
-How should a ragged batch be cut? All sequences are cut into partitions of one `size`, and each
-partition is a program for each KV head. The chip has `places` for programs. Write
+How should a ragged batch be cut? All sequences are cut into partitions of the same `size`, and each
+partition is one program for each KV head. The GPU runs `places` programs at the same time. Write
 
 ```python
 def best_size(lengths, kv_heads, places):
     return size
 ```
 
-the size of a partition in tokens: a multiple of 16, at least 128, and at most the longest
-sequence, rounded up to a page. Right is every size whose time is within 2 % of the best.
+It returns the size of a partition in tokens: a multiple of 16, at least 128, and at most the length
+of the longest sequence, rounded up to a whole block of 16. A size is right if its time is within 2
+% of the best.
 
-Time is measured in pages by `measure(lengths, kv_heads, places, size)`. Programs start in the order
-sequence, KV head, partition; the next one takes the first place that becomes free. A program takes
-as long as it reads pages, and 4 pages longer if its sequence has several partitions, for
-what it hands over.
+`measure(lengths, kv_heads, places, size)` returns the time. Its unit is the time that a program
+needs to read one block. Programs start in the order sequence, KV head, partition, and each starts
+as soon as one of the earlier ones has finished. If a sequence has several partitions, each of its
+programs takes 4 units longer, because it has to write a partial output.
 
 ```python
 from pagesim.exercises.ch15.best_partition import measure
 
-measure([4096], kv_heads=1, places=8, size=4096)   # one program reads 256 pages
-measure([4096], kv_heads=1, places=8, size=512)    # eight programs read 32 pages each
+measure([4096], kv_heads=1, places=8, size=4096)   # one program reads 256 blocks
+measure([4096], kv_heads=1, places=8, size=512)    # eight programs read 32 blocks each
 ```
 
-Think first: what becomes of a short sequence if the *number* of partitions is the same for all?
+Think first: what happens to a short sequence if the *number* of partitions is the same for all?
 
 ## Hints
-1. With too few programs places stay empty; with too many every program adds its overhead.
-2. The longest sequence alone takes as long as its largest partition. What do the others do
-   meanwhile?
-3. There are few sizes: measure each multiple of 16, and take the one with the least time.
+1. With too few programs, processors are idle. With too many, every program adds its overhead.
+2. The longest sequence takes at least as long as its largest partition. What do the other
+   processors do meanwhile?
+3. There are only a few sizes. Measure each multiple of 16, and take the one with the least time.
 
 ## Wrong answers
-* never_split (one long sequence): Splitting costs, so it is better not to.
+* never_split (one long sequence): Splitting has a price, so it is better not to split.
 * as_small_as_possible (one long sequence): The more programs, the better.
 * as_vllm (as many sequences as places): 512 tokens suit every batch.
-* fill_the_chip_once (one long, seven short): Every sequence gets the same number of partitions, as
-  many as fill the chip.
+* fill_the_chip_once (one long, seven short): Every sequence gets the same number of partitions,
+  just enough to fill the GPU.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
@@ -52,7 +53,7 @@ PAGE, LEAST, OVERHEAD = 16, 128, 4
 
 
 def best_size(lengths: list[int], kv_heads: int, places: int) -> int:
-    """The partition size, in tokens, with which the batch is done first."""
+    """The partition size, in tokens, with which the batch takes the least time."""
     ### BEGIN SOLUTION
     from pagesim.exercises.ch15.best_partition import measure
 
@@ -105,17 +106,17 @@ def best(lengths: tuple[int, ...], kv_heads: int, places: int) -> tuple[int, int
 def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
     """A size that takes hardly longer than the best."""
     time, *_ = best(tuple(lengths), kv_heads, places)
-    return Goal(LEAST, f"a size that is done after {int(1.02 * time)} pages of time")
+    return Goal(LEAST, f"a size that takes at most {int(1.02 * time)} units of time")
 
 
 def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
     least, size, every = best(tuple(lengths), kv_heads, places)
     if type(yours) is not int or yours not in every:
-        return f"A size is a multiple of {PAGE} from {LEAST} to {every[-1]}."
+        return f"A size must be a multiple of {PAGE} from {LEAST} to {every[-1]}."
     time = measure(lengths, kv_heads, places, yours)
     if time <= 1.02 * least:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
     mine, theirs = (count(number, "program") for number in programs)
-    done = f"Partitions of {yours} tokens make {mine}, done after {time} pages"
-    return f"{done}. There is a size that makes {theirs}, done after {least}."
+    done = f"Partitions of {yours} tokens make {mine}, which take {time} units of time"
+    return f"{done}. Another size makes {theirs}, which take {least}."

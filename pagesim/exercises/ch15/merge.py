@@ -1,32 +1,32 @@
 """# 15.1 Two halves of a softmax ★
 
-Two programs have each attended to one half of a sequence. Each comes back with the state of a
-running softmax, `(m, ell, acc)`:
+Two programs have attended to one half of a sequence each. Each returns the state of its online
+softmax, `(m, ell, acc)`:
 
-* `m`: the largest score that it saw, a float; -inf if its half was empty;
+* `m`: the largest score that it saw, a float, or -inf if its half was empty;
 * `ell`: the sum of exp(score - m) over its half;
-* `acc`: the sum of exp(score - m) · value, a NumPy array `[head_dim]`.
+* `acc`: the sum of exp(score - m) · value over its half, a NumPy array `[head_dim]`.
 
-Write `merge(first, second)`: the state of a program that saw both halves.
+Write `merge(first, second)`. It returns the state of a program that saw both halves.
 
-Example, with values of one number: the scores are 1 | 3 and the values 10 | 20. Then
-`merge((1.0, 1.0, [10.]), (3.0, 1.0, [20.]))` is `(3.0, 1.1353…, [21.3534…])`: the first half is
-scaled by exp(1 - 3) = 0.1353…. (The arrays are written as lists here.)
+Example: let the scores be 1 | 3 and the values 10 | 20, with one element each. Then
+`merge((1.0, 1.0, [10.]), (3.0, 1.0, [20.]))` is `(3.0, 1.1353…, [21.3534…])`, because the first
+half is scaled by exp(1 - 3) = 0.1353…. (The arrays are written as lists here.)
 
-Scores may be as large as ±1000, and a half may be empty.
+A score may be as large as 1000 or as small as -1000, and a half may be empty.
 
 ## Hints
-1. Everything in a state is relative to its m. What is the m of both?
-2. Σ exp(score - m) = exp(m1 - m) · Σ exp(score - m1): the same factor for ell and for acc.
-3. m = max(m1, m2), scale1 = exp(m1 - m), scale2 = exp(m2 - m), then add the scaled sums. If m is
-   -inf both halves are empty.
+1. Everything in a state is relative to its m. What is the m of both halves together?
+2. Σ exp(score - m) = exp(m1 - m) · Σ exp(score - m1). The factor is the same for ell and for acc.
+3. Let m = max(m1, m2), scale1 = exp(m1 - m) and scale2 = exp(m2 - m). Then add the scaled sums. If
+   m is -inf, both halves are empty.
 
 ## Wrong answers
 * acc_not_scaled (another maximum): The weighted values can be added as they are.
 * ell_not_scaled (another maximum): Sums can be added as they are.
-* turned_round (another maximum): The half with the smaller maximum grows.
-* empty_halves (two empty halves): exp(-inf - m) is 0, so empty halves need no care.
-* no_shift (large scores): exp(m1 - m) is exp(m1) / exp(m), so either will do.
+* turned_round (another maximum): The half with the smaller maximum is scaled up.
+* empty_halves (two empty halves): exp(-inf - m) is 0, so empty halves need no special care.
+* no_shift (large scores): exp(m1 - m) is exp(m1) / exp(m), so I can write either.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel
@@ -41,7 +41,7 @@ import numpy.typing as npt
 from pagesim.exercises.kit import Case, Cases, Random, close
 
 Half = tuple[list[float], list[list[float]]]
-"""Scores, and a value of two numbers for each."""
+"""Scores, and a value of two elements for each."""
 State = tuple[float, float, npt.NDArray[Any]]
 SHOWN: list[list[float]] = [[], [0.0], [3.0, 1.0], [2.0, 5.0], [-7.5]]
 SHOWN += [[-1000.0, -990.0], [1000.0, 998.0]]
@@ -112,7 +112,7 @@ def call(merge: Callable[[State, State], State], first: Half, second: Half) -> S
 def why(yours: State, right: State) -> str:
     m, ell, _ = yours
     if m != right[0]:
-        return "The largest score of both halves is the larger of the two."
+        return "The largest score of both halves is the larger of the two maxima."
     if not close(1e-9)(ell, right[1]):
-        return "Each sum is relative to its own maximum: it is scaled by exp(its m - m of both)."
-    return "acc is relative to the half's own maximum, as ell is: it is scaled by the same factor."
+        return "Each ell is relative to its own maximum. Scale it by exp(its m - m of both)."
+    return "Like ell, acc is relative to its own maximum. Scale it by the same factor."

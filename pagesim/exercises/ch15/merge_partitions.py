@@ -1,48 +1,51 @@
-"""# 15.2 The reduce kernel ★★★
+"""# 15.2 The reduction kernel ★★★
 
-`paged_attention_v2` cuts a sequence into partitions. Each program divides by its own sum, and hands
-over a proper attention output and one number more, the **log-sum-exp** of its scores, to base 2:
+`paged_attention_v2` cuts a sequence into partitions. The program of a partition divides by its own
+sum, so its output is a proper attention output. Besides, it returns one more number, the
+**log-sum-exp** of its scores, to base 2:
 
 lse = log2 Σ exp(score)
 
-A second, small kernel puts them together: partition i weighs 2^lse[i] ÷ Σ 2^lse[j]. Complete it:
+A second, small kernel merges the outputs. The weight of partition i is 2^lse[i] ÷ Σ 2^lse[j].
+Complete it:
 
 ```python
 merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
 ```
 
-* `partial`: float32 `[queries, num_partitions, HEAD_DIM]`, contiguous: the partitions' outputs;
-* `lse`: float32 `[queries, num_partitions]`, contiguous. It is -inf for a partition that begins
-  beyond the end of its sequence. Such a partition has **not written** its output: NaN is there;
+* `partial`: float32 `[queries, num_partitions, HEAD_DIM]`, contiguous: the outputs of the
+  partitions;
+* `lse`: float32 `[queries, num_partitions]`, contiguous. It is -inf if a partition begins beyond
+  the end of its sequence. Such a partition has **not written** its output, which is still NaN;
 * `out`: float32 `[queries, HEAD_DIM]`.
 
-(vLLM's CUDA kernel hands over the largest score and the sum instead of the lse, which is made of
-the two.)
+(vLLM's CUDA kernel returns the largest score and the sum instead. The lse is computed from these
+two.)
 
-One program merges the partitions of one query. A range in Triton has a power of two as its length:
-`part` runs to `PARTS`, which may be more than `num_partitions`.
+One program merges the partitions of one query. In Triton, the length of a range is a power of two.
+So `part` goes up to `PARTS`, which may be more than `num_partitions`.
 
 Example: outputs 10 and 20 with lse 0 and 1 give (1 · 10 + 2 · 20) ÷ 3 = 16.67. The lse may be in
 the hundreds, and 2^lse must not overflow.
 
-Compute `out`, an array of `HEAD_DIM` numbers; the line that stores it is there. The launcher
-`merge_partitions(out, partial, lse)` is complete; it is what `check` calls.
+Compute `out`, which has `HEAD_DIM` elements. The line that stores it is given. The launcher
+`merge_partitions(out, partial, lse)` is complete, and `check` calls it.
 
 ## Hints
-1. It is a softmax over partitions, to base 2, and a weighted sum of their outputs.
-2. Load lse with other=-inf, subtract the largest, take tl.exp2. Load the outputs only where lse is
-   above -inf.
-3. row = query * num_partitions + part; the output of row r, dim d is at r * HEAD_DIM + d; out =
-   tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).
+1. You need a softmax over partitions, to base 2, and a weighted sum of their outputs.
+2. Load lse with other=-inf, subtract the largest, and take tl.exp2. Load an output only where its
+   lse is above -inf.
+3. row = query * num_partitions + part. Element d of the output in row r is at r * HEAD_DIM + d.
+   Then out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).
 
 ## Wrong answers
-* base_e (two partitions): A log-sum-exp is undone by exp.
-* average (two partitions): The answer is the average of the partitions' answers.
-* not_divided (two partitions): Every partition has divided by its sum already.
-* first_query (two queries): The partitions of every query begin at the start of the array.
+* base_e (two partitions): exp is the inverse of a log-sum-exp.
+* average (two partitions): The output is the average of the partitions' outputs.
+* not_divided (two partitions): Every partition has already divided by its sum.
+* first_query (two queries): The partitions of every query begin at the beginning of the tensor.
 * parts_as_step (three partitions, not a power of two): A query has PARTS partitions in memory.
 * no_mask (three partitions, not a power of two): There are as many partitions as the range is long.
-* unwritten (one that was never written): A weight of 0 makes any output vanish, NaN too.
+* unwritten (one that was never written): A weight of 0 cancels any output, even NaN.
 * no_shift (large scores): Only the ratio of the weights matters, so the maximum need not be
   subtracted.
 
@@ -133,7 +136,7 @@ def call(merge: Callable[..., None], *case: Any) -> Tensor:
 def why(yours: Array, right: Array, lengths: Lengths, *more: Any) -> str:
     query = parted(yours, right, same)
     lse = [round(float(x), 2) for x in parts(lengths, *more)[1][query]]
-    rule = "each partition weighs 2 ** (lse - the largest lse), and the weights add up to 1"
+    rule = "A partition's weight is 2 ** (lse - the largest lse), divided by the sum of all these"
     if 0 in lengths[query]:
-        rule = "a partition with lse -inf weighs nothing, and its output must not even be read"
-    return f"Query {query} has lse {lse}: {rule}."
+        rule = "A partition with lse -inf has weight 0, and its output must not even be read"
+    return f"Query {query} has lse {lse}. {rule}."

@@ -1,7 +1,7 @@
-"""# 15.3 The pages of a partition ★★
+"""# 15.3 The blocks of a partition ★★
 
-A sequence of `num_tokens` tokens is cut into partitions of `size` tokens: partition i has the
-tokens from `i * size` on, up to the next partition or to the end of the sequence. A page holds
+A sequence of `num_tokens` tokens is cut into partitions of `size` tokens. Partition i has the
+tokens from `i * size` up to the next partition, or up to the end of the sequence. A block holds
 `block_size` tokens. Write
 
 ```python
@@ -9,27 +9,30 @@ def pages_of_partition(i, size, block_size, num_tokens):
     return pages
 ```
 
-the places in the block table that the program of partition i looks up, as a list in ascending
-order: those with at least one of its tokens.
+It returns the entries of the block table that the program of partition i looks up, as a list of
+indices in ascending order. These are the logical blocks that hold at least one of its tokens.
 
-Example: `pages_of_partition(1, 6, 4, 11)` is `[1, 2]`. Partition 1 has the tokens 6 to 10; tokens 6
-and 7 are in page 1, tokens 8 to 10 in page 2.
+Example: `pages_of_partition(1, 6, 4, 11)` is `[1, 2]`. Partition 1 has the tokens 6 to 10. Tokens 6
+and 7 are in logical block 1, and tokens 8 to 10 are in logical block 2.
 
-vLLM's partitions have 512 tokens, which is a multiple of its block sizes; here `size` may be any
-number, so that a page can belong to two partitions. A partition beyond the end has no pages.
+vLLM's partitions have 512 tokens, which is a multiple of its block sizes. Here `size` may be any
+number, so a block can belong to two partitions. A partition beyond the end of the sequence has no
+blocks.
 
 ## Hints
-1. First the tokens: from where to where? Then the pages of the first and the last of them.
-2. Tokens i * size up to min((i + 1) * size, num_tokens), the last one excluded.
-3. The first page is start // block_size, the last one (stop - 1) // block_size; none if start is
-   not below stop.
+1. Begin with the tokens: which is the first, and which is the last? Then find the blocks of these
+   two.
+2. The tokens are i * size up to, but not including, min((i + 1) * size, num_tokens).
+3. The first block is start // block_size, and the last is (stop - 1) // block_size. If start is not
+   below stop, there are none.
 
 ## Wrong answers
 * to_the_full_size (a page that is not full): Every partition has `size` tokens.
-* whole_pages_alone (a page that is not full): The last page of a sequence is full.
-* one_page_too_many (whole pages): The page of the token behind the last one belongs to it.
-* begins_at_a_page (a page in two partitions): A partition begins where a page begins.
-* size_in_pages (a page in two partitions): A partition is a number of whole pages.
+* whole_pages_alone (a page that is not full): The last block of a sequence is full.
+* one_page_too_many (whole pages): The block of the token after the last one belongs to the
+  partition, too.
+* begins_at_a_page (a page in two partitions): A partition begins where a block begins.
+* size_in_pages (a page in two partitions): A partition is a number of whole blocks.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel (start_block_idx)
@@ -41,7 +44,7 @@ from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
 
 
 def pages_of_partition(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
-    """The places in the block table that partition i looks up, in ascending order."""
+    """The entries of the block table that partition i looks up, in ascending order."""
     ### BEGIN SOLUTION
     start, stop = i * size, min((i + 1) * size, num_tokens)
     ### to_the_full_size: start, stop = i * size, (i + 1) * size
@@ -79,14 +82,15 @@ def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
 def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
     start, last = i * size, min((i + 1) * size, num_tokens) - 1
     if start > last:
-        return f"Partition {i} begins at token {start}, and there are only {num_tokens}."
-    pages = f"Token {start} is in page {start // block_size}, token {last} in page"
-    return f"Partition {i} has the tokens {start} to {last}. {pages} {last // block_size}."
+        return f"Partition {i} would begin at token {start}, but there are only {num_tokens}."
+    blocks = f"{start // block_size}, and token {last} is in {last // block_size}"
+    first = f"Token {start} is in logical block"
+    return f"Partition {i} has the tokens {start} to {last}. {first} {blocks}."
 
 
 def play(i: int, size: int, block_size: int, num_tokens: int) -> Timeline:
     """The whole sequence arrives."""
     story = Story(gpu_blocks=-(-num_tokens // block_size), block_size=block_size)
     story.arrive(range(num_tokens))
-    title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which pages?"
+    title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which blocks?"
     return story.run.annotate(title=title)

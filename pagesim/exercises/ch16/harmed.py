@@ -1,41 +1,42 @@
 """# 16.1 A page is lost ★★
 
-The model of chapter 16 has read the facts of a map: its prompt is `a>k;m>.;k>c;c>m;`, four tokens a
-fact, in this order. Then page `page` of the prompt is overwritten with zeros, in every layer, and
-the model is asked for the walk from a place: `?a` should give `kcm.`, since the facts lead from a
-to k, from k to c, from c to m, and m is the end. Which walks go wrong? Write
+The model of chapter 16 has read the facts of a map. Its prompt is `a>k;m>.;k>c;c>m;`, four tokens
+per fact, in this order. Then page `page` of the prompt is overwritten with zeros, in every layer,
+and the model is asked for routes. `?a` should give `kcm.`, because the facts lead from a to k, from
+k to c and from c to m, where the route ends. Which routes come out wrong? Write
 
 ```python
 def harmed(facts, starts, page, block_size):
     return wrong
 ```
 
-* `facts`: the pairs (from, to) of places, in the order of the prompt; `to` is `"."` where the way
+* `facts`: the pairs (from, to) of places, in the order of the prompt. `to` is `"."` where a route
   ends. No place leads to two others;
 * `starts`: the places that the model is asked about, one question after the other;
 * `page`: a page of `block_size` tokens, 4, 8 or 16, all of which belong to facts;
-* `wrong`: those of `starts`, in order, whose walk is no longer right.
+* `wrong`: those of `starts`, in order, whose route is no longer right.
 
-Every token of an answer is looked up in one fact, and a fact in a damaged page is not found.
+The model looks up every token of its output in one fact. It cannot find a fact in a damaged page.
 
-Example, with pages of four tokens: the facts above, and page 2, which holds `k>c;`. The walks from
-a and from k need it, those from c and m do not: `harmed(facts, ["a", "m", "k", "c"], 2, 4)` is
-`["a", "k"]`.
+Example, with pages of four tokens: the facts are those above, and page 2 holds `k>c;`. The routes
+from a and from k need this fact, and the routes from c and m do not. So
+`harmed(facts, ["a", "m", "k", "c"], 2, 4)` is `["a", "k"]`.
 
 ## Hints
-1. Which facts are in the page? Which facts does a walk need?
-2. A page of block_size tokens holds block_size // 4 facts. Follow the walk from its start, fact
-   after fact.
-3. lost = the places whose fact is in facts[page * block_size // 4 : (page + 1) * block_size // 4];
-   a walk is wrong if it comes to one of them before the end.
+1. Which facts are in the page? Which facts does a route need?
+2. A page of block_size tokens holds block_size // 4 facts. Follow the route from its start, fact by
+   fact.
+3. lost = the places whose fact is in facts[page * block_size // 4 : (page + 1) * block_size // 4].
+   A route is wrong if it comes to one of these places before it ends.
 
 ## Wrong answers
-* only_the_first_step (a way in the middle): Every walk goes wrong once a page of the prompt is
-  lost.
-* its_own_fact (the end of all walks): A walk is wrong if the page holds the fact of its first
+* only_the_first_step (a way in the middle): Once a page of the prompt is lost, every route is
+  wrong.
+* its_own_fact (the end of all walks): A route is wrong only if the page holds the fact of its first
   place.
 * a_fact_a_page (two facts a page): A page holds one fact.
-* everything_behind_it (a way in the middle): What stands behind the damage in the prompt is lost.
+* everything_behind_it (a way in the middle): Everything behind the damaged page of the prompt is
+  lost.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
@@ -52,7 +53,7 @@ Facts = list[tuple[str, str]]
 def harmed(
     facts: list[tuple[str, str]], starts: list[str], page: int, block_size: int
 ) -> list[str]:
-    """Those of `starts` whose walk goes wrong when a page of the prompt is lost."""
+    """Those of `starts` whose route is wrong when a page of the prompt is lost."""
     ### BEGIN SOLUTION
     first, last = page * block_size // 4, (page + 1) * block_size // 4
     ### a_fact_a_page: first, last = page * block_size // 4, page * block_size // 4 + 1
@@ -164,8 +165,8 @@ def why(
 ) -> str:
     unlike = next((start for start in starts if (start in yours) != (start in right)), None)
     if unlike is None:
-        return "The answer has the places in the order of starts, each once."
+        return "Return each place once, in the order of starts."
     lost = facts[page * block_size // 4 : (page + 1) * block_size // 4]
     holds = " and ".join(written([fact]) for fact in lost)
     needs = "needs" if unlike in right else "does not need"
-    return f"Page {page} holds {holds}; the walk {' '.join(way(facts, unlike))} {needs} it."
+    return f"Page {page} holds {holds}. The route {' '.join(way(facts, unlike))} {needs} it."

@@ -1,41 +1,44 @@
 """# 16.4 A draw that no batch can change ★★
 
-From logits to a token. Write
+How do logits become a token? Write
 
 ```python
 def next_token(logits, temperature, top_k, top_p, seed, sample, position):
     return token
 ```
 
-in these steps:
+It takes these steps:
 
-1. divide the logits by `temperature`;
-2. keep the `top_k` likeliest tokens; 0 keeps all. Of equal ones the smaller id goes first;
-3. softmax over what is kept;
-4. from the likeliest on, keep tokens until their probabilities sum to `top_p` or more. The token
-   that reaches `top_p` **stays**;
-5. draw one of these. Lay their probabilities end to end, the likeliest first: the token is the one
-   in whose stretch `number` times the sum of these probabilities falls.
+1. Divide the logits by `temperature`.
+2. Keep the `top_k` most likely tokens, or all of them if `top_k` is 0. Of equally likely tokens,
+   the one with the smaller id comes first.
+3. Compute the softmax of what is kept.
+4. Begin with the most likely token, and keep tokens until their probabilities sum to `top_p` or
+   more. The token that reaches `top_p` **stays**.
+5. Draw one of these tokens. Put their probabilities side by side on a line, the most likely first.
+   Multiply `number` by the sum of these probabilities. The result is a point on the line, and the
+   token is the one on whose part of the line it falls.
 
-The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`: it depends
-on the request's seed, on which of its samples this is, and on the position in the answer. So a
-request has the same answer whatever else is in the batch, and after a preemption as well.
+The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`. It depends
+on the seed of the request, on which of its samples this is, and on the position in the output. So a
+request has the same output whatever else is in the batch, even after a preemption.
 
-Example: with logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
-probabilities are 0.63, 0.23 and 0.14. The first two stay, and 0.63 / 0.86 of all draws give
-token 0.
+Example: for logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
+probabilities are 0.63, 0.23 and 0.14. The first two tokens stay, and token 0 is drawn in 0.63 /
+0.86 of all cases.
 
 ## Hints
-1. Work on a list of tokens, the likeliest first, and on their weights exp(logit / T).
-2. Running sums of the weights serve twice: they say how many tokens stay, and in whose share the
-   number falls.
-3. Stop the sums at the first that is >= top_p * sum(weights). Then the token is the first whose
-   running sum is above number * sums[-1].
+1. Work with a list of tokens, the most likely first, and with their weights exp(logit / T).
+2. You can use the running sums of the weights twice. They tell you how many tokens stay, and on
+   whose part of the line the number falls.
+3. Stop the sums at the first that is >= top_p * sum(weights). The token is the first whose running
+   sum is above number * sums[-1].
 
 ## Wrong answers
-* who_crosses_p_leaves (equally likely): What is kept has a probability of at most top_p.
+* who_crosses_p_leaves (equally likely): The tokens that are kept have a probability of at most
+  top_p together.
 * one_number_for_all (equally likely): A request has one seed, and so one number.
-* samples_share_their_draws (equally likely): The position says which draw it is.
+* samples_share_their_draws (equally likely): The position alone says which draw it is.
 * temperature_multiplies (a high temperature): A high temperature makes the likely tokens likelier.
 * top_p_of_all (top_k and top_p): top_p is a share of all tokens, whatever top_k has left out.
 
@@ -125,13 +128,13 @@ def why(
     import numpy as np
 
     if not 0 <= yours < len(logits):
-        return f"The answer is a token, 0 to {len(logits) - 1}."
+        return f"Return a token, 0 to {len(logits) - 1}."
     order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
     if yours not in order:
-        return f"Token {yours} is not among the {top_k} likeliest."
+        return f"Token {yours} is not among the {top_k} most likely tokens."
     scaled = np.array([logits[token] for token in order]) / temperature
     shares = np.exp(scaled - scaled[0]) / np.exp(scaled - scaled[0]).sum()
     kept = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
-    stay = f"Those that sum to {top_p:g} or more stay"
+    stay = f"Tokens stay until their sum is {top_p:g} or more"
     number = f"the number is {np.random.default_rng(key).random():.3f}"
     return f"With the temperature and top_k, the probabilities are {kept}. {stay}, and {number}."

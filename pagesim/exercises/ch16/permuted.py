@@ -1,8 +1,8 @@
 """# 16.2 Pages change places ★★
 
-A sequence has its keys and values in pages 0, 1, 2, …, in order, and the kernel computes attention
-for its newest token. Now the entries of the block table are shuffled, and nothing else: entry i is
-`order[i]`. Is the result the same? Write
+The keys and values of a sequence are in pages 0, 1, 2, …, in order, and the kernel computes
+attention for its newest token. Now the entries of the block table are shuffled, and nothing else
+changes: entry i is `order[i]`. Is the output the same? Write
 
 ```python
 def same_result(order, num_tokens, block_size, window):
@@ -10,28 +10,30 @@ def same_result(order, num_tokens, block_size, window):
 ```
 
 * `order`: the table, a permutation of the pages that hold the `num_tokens` tokens;
-* `window`: None, or the number of last tokens that the newest one looks at, itself included.
+* `window`: None, or the number of last tokens that the newest token sees, itself included.
 
-The position of a token is inside its key: RoPE has turned it before it was stored. The kernel reads
-the tokens `0` to `num_tokens - 1`, or the last `window` of them, through the table: token p in slot
-`p % block_size` of page `order[p // block_size]`. A sum does not depend on the
-order of its terms.
+The position of a token is stored inside its key, because RoPE rotates the key before it is stored.
+The kernel reads the tokens `0` to `num_tokens - 1`, or the last `window` of them, through the
+table: token p is in slot `p % block_size` of page `order[p // block_size]`. A sum does not depend
+on the order of its terms.
 
-Example, with pages of 4 and no window: `same_result([1, 0], 8, 4, None)` is True: all eight tokens
-are read, in another order. `same_result([1, 0], 7, 4, None)` is False: the kernel now reads a slot
-of page 1 that holds no token, and misses one of page 0.
+Example, with pages of 4 and no window: `same_result([1, 0], 8, 4, None)` is True, because all eight
+tokens are read, just in another order. `same_result([1, 0], 7, 4, None)` is False: the kernel now
+reads a slot of page 1 that holds no token, and it misses one of page 0.
 
 ## Hints
-1. Which slots does the kernel read through the one table, and which through the other?
-2. Only the set of slots matters, since each is one term of a sum, and its position is in its key.
-3. Collect order[p // block_size] * block_size + p % block_size for every token p that is read, and
-   compare with range(first, num_tokens).
+1. Which slots does the kernel read through the first table, and which through the second?
+2. Only the set of slots matters. Each slot is one term of a sum, and its position is inside its
+   key.
+3. Collect order[p // block_size] * block_size + p % block_size for every token p that is read.
+   Compare the set with range(first, num_tokens).
 
 ## Wrong answers
 * order_matters (two full pages): The tokens come in another order, so the text is another one.
-* never_matters (the last page is not full): Attention is a sum, so the table's order never matters.
-* no_window (the window begins in a page): A window changes nothing about it.
-* only_full_pages (the last page stays): As soon as a page is not full, no page may move.
+* never_matters (the last page is not full): Attention is a sum, so the order of the table never
+  matters.
+* no_window (the window begins in a page): A window makes no difference.
+* only_full_pages (the last page stays): If one page is not full, no page may move.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
@@ -105,10 +107,10 @@ def oracle(order: list[int], num_tokens: int, block_size: int, window: int | Non
 
 def why(right: bool, order: list[int], num_tokens: int, block_size: int, window: int | None) -> str:
     if right:
-        return "Every slot that was read is read again, in another order: the sum is the same."
+        return "The kernel reads the same slots, only in another order, so the sum is the same."
     first = 0 if window is None else max(0, num_tokens - window)
     slots = [order[p // block_size] * block_size + p % block_size for p in range(first, num_tokens)]
     slot = next(slot for slot in slots if not first <= slot < num_tokens)
     page, offset = divmod(slot, block_size)
-    what = "holds no token" if slot >= num_tokens else "is out of the window"
-    return f"It reads slot {offset} of page {page}, which {what}."
+    what = "holds no token" if slot >= num_tokens else "is outside the window"
+    return f"The kernel now reads slot {offset} of page {page}, which {what}."

@@ -1,33 +1,35 @@
 """# 16.3 Rows to sample from ★
 
-A step computes many sequences at once. Their new tokens form one batch, sequence after sequence, a
-row for each token, and the model computes a hidden state for every row. Only some of these become
-logits. Write
+A step computes many sequences at once. Their new tokens form one batch, sequence after sequence,
+with a row for each token, and the model computes a hidden state for every row. But only some of
+these rows become logits. Write
 
 ```python
 def rows_to_sample(sequences, chunk):
     return rows
 ```
 
-* `sequences`: `(tokens, computed)` of each: how many tokens it has, how many of them are computed;
-* `chunk`: the most tokens that one sequence computes in this step;
+* `sequences`: `(tokens, computed)` for each sequence: how many tokens it has, and how many of them
+  are computed;
+* `chunk`: the most tokens of one sequence that this step computes;
 * `rows`: the rows of the batch that are sampled from, in order.
 
-A sequence computes its missing tokens, from the first of them on, but no more than `chunk`. It
-samples if and only if none is missing then, and it samples from its last token.
+A sequence computes its missing tokens, in order, but no more than `chunk` of them. If none is
+missing after that, the sequence samples from its last token. Otherwise it does not sample.
 
-Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first computes 4 of its 9
-tokens, rows 0 to 3, and samples nothing yet; the second has rows 4 to 6, the third row 7.
+Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first sequence computes 4 of
+its 9 tokens, in rows 0 to 3, and does not sample yet. The second has rows 4 to 6, and the third has
+row 7.
 
 ## Hints
 1. How many rows does each sequence have? Where does the next one begin?
-2. Keep the end of the rows so far; a sequence adds min(tokens - computed, chunk) of them.
-3. It samples if tokens - computed <= chunk, and its last row is end - 1.
+2. Keep track of where the rows so far end. Each sequence adds min(tokens - computed, chunk) rows.
+3. A sequence samples if tokens - computed <= chunk. Its last row is end - 1.
 
 ## Wrong answers
 * every_sequence (a prompt goes on): Every sequence gets a token in every step.
 * a_row_too_far (two decode): The last row of a sequence is where the next one begins.
-* the_number_of_the_sequence (the end of a prompt): There is a row for each sequence.
+* the_number_of_the_sequence (the end of a prompt): There is one row for each sequence.
 * first_row (the end of a prompt): A sequence samples from its first new token.
 
 ## vLLM
@@ -111,7 +113,9 @@ def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) ->
         if [row for row in rows if row in yours] != [row for row in rows if row in right]:
             left = tokens - computed - len(rows)
             last = (
-                f"lacks {left} then" if left else f"is complete then, with its last row {rows[-1]}"
+                f"{left} of its tokens are still missing, so it does not sample"
+                if left
+                else f"nothing is missing any more, so it samples from row {rows[-1]}"
             )
-            return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}, and {last}."
-    return "Each row is there once, in order."
+            return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}. After them, {last}."
+    return "Return each row once, in order."

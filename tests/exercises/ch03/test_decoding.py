@@ -20,16 +20,16 @@ pytestmark = [
 @pytest.mark.parametrize(
     ("number", "mistake", "why"),
     [
-        ("3.3", "page_for_block", "sequence 0 read block 0, row 0, where no token is"),
+        ("3.3", "page_for_block", "sequence 0 read block 0, row 0, which holds no token"),
         (
             "3.3",
             "first_row_of_the_table",
-            "sequence 1 read block 5, row 0, where sequence 0",
+            "sequence 1 read block 5, row 0, which holds a token of sequence 0",
         ),
-        ("3.3", "one_row_too_many", "sequence 0 read block 5, row 1, where no token is"),
-        ("3.3", "acc_not_rescaled", "ell and acc alike"),
+        ("3.3", "one_row_too_many", "sequence 0 read block 5, row 1, which holds no token"),
+        ("3.3", "acc_not_rescaled", "both ell and acc"),
         ("13.1", "the_query_not_counted", "positions 1 to 2. But the program of sequence 0 read"),
-        ("13.1", "scores_masked_only", "a token that its query does not see any more"),
+        ("13.1", "scores_masked_only", "whose token its query no longer sees"),
         ("13.1", "one_too_few", "read 1 of its 2 tokens"),
     ],
 )

@@ -36,5 +36,5 @@ def test_a_page_at_a_time_in_whatever_shape() -> None:
     rows = cache.reshape(-1, 2)
     assert rows[[0, 5, 11, 3]].shape == (4, 2) and type(rows[0]) is np.ndarray
     for many in (lambda: cache[[0, 2]], lambda: cache[:2], lambda: rows[[0, 1, 2, 3, 4]]):
-        with pytest.raises(SecondLookError, match="a page has 8"):
+        with pytest.raises(SecondLookError, match="a block has 8"):
             many()

@@ -65,8 +65,11 @@ def test_an_act_that_cannot_be_is_the_students_error() -> None:
 @pytest.mark.parametrize(
     ("acts", "said"),
     [
-        ([("arrive", 0, 1)] * 9, "At most 8 acts"),
-        ([("arrive", 0, 3), ("write", 1, 1)], "That cannot be: ('write', 1, 1): s1 is not here."),
+        ([("arrive", 0, 1)] * 9, "at most 8 acts"),
+        (
+            [("arrive", 0, 3), ("write", 1, 1)],
+            "This is not possible: ('write', 1, 1): s1 is not here.",
+        ),
         ([("arrive", 0, -1)], "must be ints from 0 to 64"),
         ([("arrive", 0, 3)], "Every sequence read its own tokens."),
     ],

@@ -21,7 +21,9 @@ def test_the_reason_agrees_with_the_list() -> None:
             verdict = EVICT.judge(case, Answer(yours))
             if verdict is None:
                 continue
-            if later := re.search(r"Block (\d+) was used later than .* block (\d+): ", verdict.why):
+            if later := re.search(
+                r"Block (\d+) was used later than .* block (\d+)\. ", verdict.why
+            ):
                 stop, candidate = (cached[place[int(each)]] for each in later.groups())
                 assert stop[2] > candidate[2] and place[stop[0]] > place[candidate[0]]
                 assert number >= place[stop[0]]

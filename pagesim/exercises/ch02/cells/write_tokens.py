@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def write_tokens(key, value, k_cache, v_cache, slot_mapping, N: tl.constexpr):
-    """One program: the N numbers of one token's key and of its value go to its slot."""
+    """One program: the N elements of one token's key and of its value go to its slot."""
     token = tl.program_id(0)
     number = tl.arange(0, N)
     slot = tl.load(slot_mapping + token)

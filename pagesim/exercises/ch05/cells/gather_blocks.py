@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE: tl.constexpr):
-    """One program: TILE numbers of one block. A block has `numbers` of them."""
+    """One program: TILE elements of one block. A block has `numbers` of them."""
     place = tl.program_id(0)  # of the block in the buffer
     number = tl.program_id(1) * TILE + tl.arange(0, TILE)  # of the element in its block
     ### BEGIN SOLUTION
@@ -23,7 +23,7 @@ def gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE: tl.constexpr)
 
 
 def gather_blocks(cache, table, buffer):
-    """Copy the blocks of a table into `buffer`, one behind the other.
+    """Copy the blocks of a table into `buffer`, one after the other.
 
     cache: [num_blocks, block_size, heads, head_dim]; table: int64 [n]; buffer: the shape of
     n + 1 blocks. Its last block is a guard, and must stay as it is.

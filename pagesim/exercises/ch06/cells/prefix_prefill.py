@@ -9,13 +9,13 @@ def prefill_kernel(
     out, q, k_cache, v_cache, block_tables, query_start, seq_lens, scale,
     TABLE: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """One program: the new tokens of one sequence, over all of its pages."""
+    """One program: the new tokens of one sequence, over all its blocks."""
     seq = tl.program_id(0)
     row, slot, dim = tl.arange(0, ROWS), tl.arange(0, BLOCK), tl.arange(0, DIM)
     begin = tl.load(query_start + seq)  # the sequence's first row in q
     count = tl.load(query_start + seq + 1) - begin  # how many new tokens it has
     length = tl.load(seq_lens + seq)  # of the whole sequence, cached tokens included
-    # 1. The position of each new token in its sequence [ROWS], and where its query lies in q.
+    # 1. The position of each new token in its sequence [ROWS], and where its query is in q.
     ### BEGIN SOLUTION
     position = length - count + row
     ### position_from_0: position = row
@@ -29,7 +29,7 @@ def prefill_kernel(
     acc = tl.zeros([ROWS, DIM], tl.float32)
     for page in range(0, tl.cdiv(length, BLOCK)):
         block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
-        key = page * BLOCK + slot  # the positions of this page's keys
+        key = page * BLOCK + slot  # the positions of this block's keys
         at = (block * BLOCK + slot)[:, None] * DIM + dim[None, :]
         keys = tl.load(k_cache + at, mask=(key < length)[:, None], other=0.0)
         values = tl.load(v_cache + at, mask=(key < length)[:, None], other=0.0)

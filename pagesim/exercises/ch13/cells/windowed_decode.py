@@ -9,18 +9,18 @@ def windowed_decode(
     out, q, k_cache, v_cache, block_tables, seq_lens, scale, window,
     TABLE: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr,
 ):  # fmt: skip
-    """One program: the query of one sequence, over the last `window` keys of it."""
+    """One program: the query of one sequence, over its last `window` keys."""
     seq = tl.program_id(0)
     dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
     query = tl.load(q + seq * DIM + dim)
     length = tl.load(seq_lens + seq)
     m, ell, acc = -float("inf"), 0.0, tl.zeros([DIM], tl.float32)
-    first = tl.maximum(length - window, 0) // BLOCK  # pages before this one are not looked at
+    first = tl.maximum(length - window, 0) // BLOCK  # blocks before this one are not read
     for page in range(first, tl.cdiv(length, BLOCK)):
         block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
         at = (block * BLOCK + row)[:, None] * DIM + dim[None, :]
         position = page * BLOCK + row
-        # Which positions of this page does the query see? A tile of True and False, [BLOCK].
+        # Which positions of this block does the query see? A tile of booleans, [BLOCK].
         ### BEGIN SOLUTION
         seen = (position < length) & (position >= length - window)
         ### the_query_not_counted: seen = (position < length) & (position >= length - 1 - window)

@@ -34,7 +34,7 @@ def merge_kernel(
 
 
 def merge_partitions(out, partial, lse):
-    """Merge the partial answers of every query.
+    """Merge the partial outputs of every query.
 
     out: [queries, head_dim]; partial: [queries, partitions, head_dim]; lse: [queries, partitions],
     to base 2. All are float32.
