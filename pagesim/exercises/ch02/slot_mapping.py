@@ -111,9 +111,9 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     spans = [range(computed, length) for _, computed, length in batch]
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
-        has = f"{count(len(tokens), 'token')}, padded to {len(right)}"
-        rule = "the mapping has an entry for each of them, and that of padding is -1"
-        return f"The step computes {has}: {rule}."
+        padding = len(right) - len(tokens)
+        rest = f" and {padding} of padding, which are -1" if padding else ""
+        return f"The entries are {len(tokens)} for tokens{rest}, but you return {len(yours)}."
     place = parted(yours, right)
     if right[place] == -1:
         wrong = f"your {yours[place]} would make the kernel write something"
