@@ -94,7 +94,7 @@ def oracle(
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
-        return f"The allocation holds {stored} tokens, and those of the prompt are among them."
+        return f"The allocation holds {count(stored, 'token')}, including those of the prompt."
     if yours[1] == answer != right[1]:
         written = f"{stored - prompt} of the {count(answer, 'token')}"
         return f"Of the output, {written} are stored, and their slots are no longer reserved."

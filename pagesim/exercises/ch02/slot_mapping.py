@@ -36,7 +36,7 @@ With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5,
 """
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, parted, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed_together
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
 
@@ -111,9 +111,9 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     spans = [range(computed, length) for _, computed, length in batch]
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
-        has = f"{count(len(tokens), 'token')}, padded to {len(right)}"
-        rule = "the mapping has an entry for each of them, and that of padding is -1"
-        return f"The step computes {has}: {rule}."
+        padding = len(right) - len(tokens)
+        rest = f" and {padding} for padding, which must be -1" if padding else ""
+        return f"Entries needed: {len(tokens)} for tokens{rest}. Your mapping has {len(yours)}."
     place = parted(yours, right)
     if right[place] == -1:
         wrong = f"your {yours[place]} would make the kernel write something"

@@ -118,5 +118,5 @@ def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
     mine, theirs = (count(number, "program") for number in programs)
-    done = f"Partitions of {yours} tokens make {mine}, which take {time} units of time"
-    return f"{done}. Another size makes {theirs}, which take {least}."
+    done = f"Partitions of {yours} tokens make {mine} and take {time} units of time"
+    return f"{done}. Another size makes {theirs} and takes {least}."
