@@ -45,9 +45,13 @@ def small(window: int = 0) -> Case:
 
 
 def written() -> tuple[torch.Tensor, ...]:
-    """Arguments for reshape_and_cache: five tokens, one of them skipped."""
-    tokens, cache = torch.randn(5, 2, 8), torch.zeros(6, 4, 2, 8)
-    return tokens, tokens.clone(), cache, cache.clone(), torch.tensor([3, -1, 17, 8, 9])
+    """Arguments for reshape_and_cache: five tokens, one of them skipped.
+
+    Behind them there is room for the slots: a mutant that writes there harms nothing else.
+    """
+    key, value = torch.randn(2, 24, 2, 8)[:, :5]
+    cache = torch.zeros(6, 4, 2, 8)
+    return key, value, cache, cache.clone(), torch.tensor([3, -1, 17, 8, 9])
 
 
 def test_attention_reads_its_own_slots_once_a_query_head() -> None:
