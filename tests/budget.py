@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-TOTAL, FILE = 1150, 12
+TOTAL, FILE = 650, 12
 """Seconds for all tests, and for one file of them. The aim is 360 and 10."""
 
 NOISE = 1.5

@@ -30,6 +30,6 @@ LINES: Lines = {
     ),
     3: (
         "halve the window",
-        [Try((5,), {"null": {"sliding_window=8": "sliding_window=4"}}, shows=r"\[0, 0, 0, 0, ")],
+        [Try((5,), {"null": {"window = 8": "window = 4"}}, shows=r"\[0, 0, 0, 0, ")],
     ),
 }
