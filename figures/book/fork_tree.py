@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from pagesim.figures.book.kit import (
     LOOK,
     MARGIN,
-    S0,
     S1,
+    S2,
     arrow,
     drawing,
     node,
@@ -37,7 +37,7 @@ def fork_tree(axes: Axes) -> str:
     _block(axes, 190, 74, full, words[:SIZE], 2)
     _block(axes, 426, 74, partial, words[SIZE:], 2)
     arrow(axes, (190 + BLOCK, 88), (406, 88))
-    for place, (name, color, writer) in enumerate((("s0", S0, one), ("s1", S1, other))):
+    for place, (name, color, writer) in enumerate((("s1", S1, one), ("s2", S2, other))):
         node(
             axes,
             Box(MARGIN + 10, 66 + 27 * place, 92, 21),
@@ -55,7 +55,7 @@ def fork_tree(axes: Axes) -> str:
     )
     _block(axes, 190, 222, full, words[:SIZE], 2)
     for place, (name, color, writer, word) in enumerate(
-        (("s0", S0, one, FIRST), ("s1", S1, other, SECOND))
+        (("s1", S1, one, FIRST), ("s2", S2, other, SECOND))
     ):
         y = 182 + 94 * place
         last = writer.block_ids[-1]
@@ -71,11 +71,11 @@ def fork_tree(axes: Axes) -> str:
         note(axes, 426 + BLOCK, y + 40, said, ha="right")
     arrow(axes, (150, 236), (170, 236))
     arrow(axes, (513, 274), (513, 212), dashed=True)
-    note(axes, 520, 246, f"copy {source} to {target} before\ns0 writes")
+    note(axes, 520, 246, f"copy {source} to {target} before\ns1 writes")
     return (
         f'The prompt "{PROMPT}" lies in blocks {full} and {partial}. After the fork both tables '
-        f"name both, and nothing is copied. Then s0 writes {FIRST} into the last block, which is "
-        f"shared: it is copied to block {target} first, and s0 goes on there. s1 writes {SECOND} "
+        f"name both, and nothing is copied. Then s1 writes {FIRST} into the last block, which is "
+        f"shared: it is copied to block {target} first, and s1 goes on there. s2 writes {SECOND} "
         f"into block {source}, now its own. Block {full} stays shared."
     )
 

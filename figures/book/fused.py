@@ -10,7 +10,10 @@ from pagesim.figures.style import PAPER, Box
 def fused(axes: Axes) -> str:
     """Two kernels that write and read back, and one that starts with what it has in hand."""
     write, empty = ("write k, v", PAPER), ("m = -∞\nl = 0\na = 0", LOOK)
-    begin, late = ("m = q · k_new\nl = 1\na = v_new", LOOK), ("write k, v\n(at any time)", PAPER)
+    begin, late = (
+        ("m = q · k_new ÷ √d\nl = 1\na = v_new", LOOK),
+        ("write k, v\n(at any time)", PAPER),
+    )
     pages = ("page 0", S0), ("page 1", S0)
     with_it, without = ("page 2, with\nthe new token", S0), ("page 2, without\nthe new token", S0)
     rows = {
@@ -36,6 +39,6 @@ def fused(axes: Axes) -> str:
     return (
         "With two kernels the new key and value are written first, then all pages are read, the "
         "new token among them. The fused kernel starts the running numbers with the new token, m = "
-        "q times k_new, l = 1, a = v_new, walks the pages of the earlier tokens, and may write k "
-        "and v at any time."
+        "q times k_new over the root of the head size, l = 1, a = v_new, walks the pages of the "
+        "earlier tokens, and may write k and v at any time."
     )

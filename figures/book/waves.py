@@ -6,17 +6,17 @@ from pagesim.figures import style
 from pagesim.figures.book.kit import LOOK, MARGIN, S0, S1, S2, S3, drawing, note, panel, say
 from pagesim.figures.style import PAPER, Box
 
-SEATS, PROGRAMS, PAGES, MERGE = 8, 4, 12, 1
+SEATS, PROGRAMS, PAGES, PRICE = 8, 4, 12, 1
 PARTS = (1, 2, 3)
 COLORS = (S0, S1, S2, S3)
 UNIT, ROW = 12.4, 15.0
 
 
 def waves(parts: int) -> tuple[int, int, int]:
-    """Waves, the pages of a program, and the whole time in pages walked."""
+    """Waves, the pages of a program, and the whole time; each part pays the price."""
     count = -(-PROGRAMS * parts // SEATS)
     each = -(-PAGES // parts)
-    return count, each, count * each + MERGE * (parts > 1)
+    return count, each, count * (each + PRICE * (parts > 1))
 
 
 @drawing("Splitting pays best when all programs fit into one wave", 268)
@@ -25,6 +25,7 @@ def partitions_in_waves(axes: Axes) -> str:
     texts = []
     for place, parts in enumerate(PARTS):
         count, each, time = waves(parts)
+        price = PRICE * (parts > 1)
         left = MARGIN + 214 * place
         name = "no partitions" if parts == 1 else f"{parts} partitions"
         panel(axes, Box(left, 40, 196, 184), f"{name}: time {time}")
@@ -32,7 +33,7 @@ def partitions_in_waves(axes: Axes) -> str:
             y = 66 + (ROW + 2) * seat
             style.rectangle(
                 axes,
-                Box(left + 10, y, UNIT * (count * each), ROW),
+                Box(left + 10, y, UNIT * time, ROW),
                 fill=PAPER,
                 edge=style.MUTED,
                 width=0.7,
@@ -41,12 +42,13 @@ def partitions_in_waves(axes: Axes) -> str:
         for program in range(PROGRAMS * parts):
             wave, seat = divmod(program, SEATS)
             sequence = program // parts
-            box = Box(left + 10 + UNIT * each * wave, 66 + (ROW + 2) * seat, UNIT * each, ROW)
+            begin = left + 10 + UNIT * (each + price) * wave
+            box = Box(begin, 66 + (ROW + 2) * seat, UNIT * each, ROW)
             style.rectangle(axes, box, fill=COLORS[sequence])
             say(axes, *box.center, f"s{sequence}", size=9, color=style.ink_on(COLORS[sequence]))
-        if parts > 1:
-            end = left + 10 + UNIT * count * each
-            style.rectangle(axes, Box(end, 66, UNIT * MERGE, (ROW + 2) * SEATS - 2), fill=LOOK)
+            if price:
+                end = Box(begin + UNIT * each, box.y, UNIT * price, ROW)
+                style.rectangle(axes, end, fill=LOOK)
         named = "wave" if count == 1 else "waves"
         note(axes, left + 9, 213, f"{PROGRAMS * parts} programs, {count} {named} of {each} pages")
         texts.append(f"{name}: {PROGRAMS * parts} programs in {count} {named}, time {time}")
@@ -55,7 +57,8 @@ def partitions_in_waves(axes: Axes) -> str:
         axes,
         MARGIN + 20,
         242,
-        f"merging. A row is one of {SEATS} places, dashed where empty; a time unit is a page.",
+        f"the price of a part. A row is one of {SEATS} places, dashed where empty; "
+        "a time unit is a page.",
     )
     where = f"{PROGRAMS} sequences of {PAGES} pages on a GPU with room for {SEATS} programs"
     return f"{where}. {'; '.join(texts)}."
