@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -17,7 +18,9 @@ GRID = {"width": [1, 2, 3], "height": [3, 4]}
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
+    # One task a worker: by default a second one waits there, and is blamed when the worker dies.
     with (
+        dask.config.set({"distributed.scheduler.worker-saturation": 1.0}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as it,
