@@ -11,7 +11,7 @@ def fused(axes: Axes) -> str:
     """Two kernels that write and read back, and one that starts with what it has in hand."""
     write, empty = ("write k, v", PAPER), ("m = -∞\nl = 0\na = 0", LOOK)
     begin, late = (
-        ("m = q · k_new ÷ √d\nl = 1\na = v_new", LOOK),
+        ("m = q·k_new / √d\nl = 1\na = v_new", LOOK),
         ("write k, v\n(at any time)", PAPER),
     )
     pages = ("page 0", S0), ("page 1", S0)
