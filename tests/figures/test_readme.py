@@ -41,7 +41,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     assert "run.compare(" in simulating[-1] and "pagesim.sweep(" in sweeping
     for block, space in (*((block, served) for block in simulating), (own, {}), (taken, {})):
         exec(compile(block, "docs", "exec"), space)
-    text = (DOCS / "simulating.md").read_text("utf-8")
+    text = " ".join((DOCS / "simulating.md").read_text("utf-8").split())
     mean = served["run"].waste.mean()
     assert f"{mean['token']:.0f} % of the slots hold a token and {mean['free']:.0f} %" in text
     reserved = pagesim.simulate(served["stream"], policy="max", pool=served["pool"])
