@@ -9,6 +9,9 @@ several of them in a list or by name; or a trace of requests (Workload or file),
 under ``policies`` with ``options`` of `simulate`, all requests waiting from the start. What cannot
 be drawn is a TypeError or UsageError. Each takes ``title=``, ``notes=`` to print below it, and
 ``theme="dark"`` (or "light"; by default an SVG follows its page).
+
+The functions are in `charts`, their inputs in `sources`, their look in `style`. `pictures` lists
+the gallery, `book` has the pictures that explain, and `film` makes a GIF of a run.
 """
 
 from pagesim import folders

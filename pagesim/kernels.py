@@ -4,6 +4,11 @@ Importing this package chooses between compiled and interpreted (`kernels.backen
 other module can import triton, which cannot switch afterwards. The import works without torch and
 without triton. Without triton the kernels answer through `kernels.reference`; without torch, asking
 for one raises an ImportError that names the missing extra.
+
+Each kernel is a file: `cache_write`, `block_copy`, `softmax`, and four in `attention`. `runtime`
+decides how a call runs and checks its arguments. `xray` watches which slots a kernel touches,
+`gate` compiles without a GPU, and `bench` measures with one. `simt` is vLLM's CUDA kernel, thread
+by thread. `tiny_llm` is a language model on the pages.
 """
 
 import contextlib

@@ -4,6 +4,10 @@ from pagesim.kernels.tiny_llm import SamplingParams, by_hand, generate, load, ma
 model = by_hand()                        # set by a function, exact
 model = walk()                           # trained (tools/train_walk.py), 78,272 parameters
 generate(model, prompt, SamplingParams())    # without pages; with them: pagesim.generation
+
+``model`` is the decoder and ``config`` its sizes; ``maps`` is the task of the tiny ones.
+``checkpoint`` loads a folder, with ``config_json`` and ``weight_files``. ``paged_attend`` attends
+through pages and ``contiguous`` without them. ``sampling`` chooses the next token.
 """
 
 from pathlib import Path

@@ -1,1 +1,4 @@
-"""The commands of `pagesim`, one file each; each imports what it needs when it runs."""
+"""The commands of `pagesim`, one file each; each imports what it needs when it runs.
+
+``common`` is what they share, and ``findings`` is what ``doctor`` looks for.
+"""

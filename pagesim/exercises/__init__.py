@@ -5,6 +5,13 @@ check("2.1", slots)     # right, or the case, your answer and vLLM's, and the ru
 hint("2.1")             # each call the next of three
 solution("2.1")         # asks first
 progress()              # what was tried, from a file beside the notebook
+
+An exercise is a module in ``ch00`` … ``ch16``, and docs/EXERCISES.md says how to write one.
+``page`` and ``writing`` read such a module, and ``source`` takes the students' version and the
+wrong answers from its text. ``exercise`` tries an answer on the cases, behind ``guard`` and
+``deadline``, so that whatever it does counts as an answer. ``shrink`` looks for a smaller case on
+which it fails, and ``verdict`` and ``beside`` show that case to the student. ``kit``, ``acts``,
+``stage`` and ``launching`` are what several exercises use. ``grading`` runs the answers of a class.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A row is a tuple: its kind, a word, then what it concerns. The table :data:`EFFECTS` says what each
 effect on a block has and does; ``timeline/FORMAT.md`` repeats it for readers of files. Nothing here
 depends on a policy: the class that moves blocks says in which list they wait, and in which order.
+
+A new effect needs three entries: in this table, in ``player/js/effects.js`` and in ``FORMAT.md``.
 """
 
 from __future__ import annotations

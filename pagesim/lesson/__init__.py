@@ -1,4 +1,8 @@
-"""What the chapters ask of their readers: predictions, and the score of these."""
+"""What the chapters ask of their readers: predictions, and the score of these.
+
+``explore`` puts controls above a run. ``progress_file`` keeps the score beside the notebooks, and
+``moved`` finds entries that were kept under an earlier number of a chapter.
+"""
 
 from pagesim.lesson.prediction import Answer, Prediction, predict
 from pagesim.lesson.score import Score, score

@@ -3,4 +3,10 @@
 ``page.page`` makes one HTML document, ``notebook.notebook_html`` a notebook's output,
 ``static_svg.static_svg`` a still picture, and ``describe.describe`` its alternative text. All read
 the format (``pagesim/timeline/FORMAT.md``) and use none of the simulator's objects.
+
+The script is in ``js``, and ``bundle.mjs`` makes one file of it in ``bundle``. There, ``read``,
+``model``, ``state`` and ``effects`` are the file and the state at a step. ``layout`` and ``view``
+draw the picture, with a module for each of its parts. ``controls``, ``panel``, ``input`` and
+``walk`` are what a reader can do with it, and ``predict`` and ``questions`` ask. ``cache_view``
+says where everything is, for still pictures and for figures.
 """

@@ -4,6 +4,9 @@ A recording is JSON Lines (``.jsonl`` or ``.jsonl.gz``): a header that says what
 one operation per line with what vLLM returned and its state afterwards. All of it must be equal,
 except the state that a *failed* operation left behind in vLLM V0: pagesim rolls back instead.
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
+
+``record_vllm`` is the one file that records a user's own vLLM. ``block_layer`` and ``scheduler``
+replay V0, and ``v1`` replays V1.
 """
 
 import inspect

@@ -1,6 +1,11 @@
 """What happens to the pages, step by step: recorded, searched, stepped through and saved.
 
-The file format is described in ``FORMAT.md`` in this folder.
+The file format is described in ``FORMAT.md`` in this folder. ``record`` and ``names`` turn a
+journal into a ``log``, which has the rows that an engine wrote. ``events`` is how Python reads
+these rows, ``pages`` and ``seek`` give the state at a step, and ``search`` finds events. ``file``
+writes a run and ``reader`` reads it back. ``captions`` (for V0) and ``captions_v1`` say in a
+sentence what happened and why. ``pair`` puts two runs on one page, and ``film`` adds what a kernel
+reads.
 """
 
 from pagesim.journal.state import Queues, State, TableState

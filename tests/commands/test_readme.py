@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
+import re
 import shlex
 import webbrowser
 from pathlib import Path
@@ -17,11 +17,18 @@ pytestmark = pytest.mark.ch01
 
 ROOT = Path(__file__).parents[2]
 
+TEXT = (ROOT / "docs/cli.md").read_text("utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    """The blocks of a kind, each as it is written."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    return [block for named, block in found if named == kind]
+
 
 def lines() -> list[str]:
-    """The lines of the block, without their comments."""
-    text = (ROOT / "docs/cli.md").read_text("utf-8")
-    return [line.partition(" #")[0] for line in text.split("```\n")[1].splitlines()]
+    """The command lines, without their comments."""
+    return [line.partition(" #")[0] for block in blocks("") for line in block.splitlines()]
 
 
 def test_every_line_works_as_written(
@@ -36,9 +43,9 @@ def test_every_line_works_as_written(
     Path("tests").symlink_to(ROOT / "tests", target_is_directory=True)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(20))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
-    workload = {"name": "sharegpt_like", "n": 9, "seed": 0}
-    Path("grid.json").write_text(json.dumps({"workload": [workload], "policy": ["paged"]}))
-    written = lines()
+    (grid,) = blocks("json")
+    Path("grid.json").write_text(grid)
+    written, outputs = lines(), []
     assert len(written) >= 11
     for line in written:
         output = ""
@@ -49,5 +56,9 @@ def test_every_line_works_as_written(
             output, errors = capsys.readouterr()
             # On a bare installation, doctor names what is missing.
             assert left.value.code in ((0, 1) if "doctor" in command else (0,)), (command, errors)
+        outputs.append(output)
     for name in ("run.jsonl.gz", "requests.csv", "study.jsonl", "run.html", "walk.jsonl.gz"):
         assert Path(name).stat().st_size > 0
+    (shown,) = blocks("text")
+    printed = [line.split() for line in outputs[1].splitlines()]
+    assert all(line.split() in printed for line in shown.splitlines())

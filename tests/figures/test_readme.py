@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def blocks_of(page: str) -> list[str]:
 def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulating, own, taken = blocks_of("simulating")
+    *simulating, sweeping, own, taken = blocks_of("simulating")
     assert (
         len([line for line in own.splitlines() if line]) == 2
         and "memory_waste" in own
@@ -36,10 +37,14 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
     assert run is not None
     run.save("run.jsonl.gz")
-    alone, _, sweeping = simulating.partition("\nworkload =")
-    assert "run.compare(" in alone and "pagesim.sweep" not in alone and sweeping
-    for block in (alone, own, taken):
-        exec(compile(block, "docs", "exec"), {})  # each block on its own
+    served: dict[str, Any] = {}
+    assert "run.compare(" in simulating[-1] and "pagesim.sweep(" in sweeping
+    for block, space in (*((block, served) for block in simulating), (own, {}), (taken, {})):
+        exec(compile(block, "docs", "exec"), space)
+    text = " ".join((DOCS / "simulating.md").read_text("utf-8").split())
+    mean = served["run"].waste.mean()
+    assert f"{mean['token']:.0f} % of the slots hold a token and {mean['free']:.0f} %" in text
+    assert f"only {served['before'].waste.mean()['token']:.0f} % of the slots hold a token" in text
     assert len(Path("requests.csv").read_text("utf-8").splitlines()) == 501
     assert Path("waste.pdf").read_bytes().startswith(b"%PDF")
     assert Path("step-12.png").read_bytes().startswith(b"\x89PNG")

@@ -67,3 +67,13 @@ def test_a_planted_import_breaks_it(findings: dict[str, str], contract: str) -> 
     importer, imported = PLANTED[contract]
     said = findings[contracts()[contract]]
     assert importer.rpartition(".")[2] in said and imported.rpartition(".")[2] in said, said
+
+
+def test_contributing_draws_the_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (floors,) = (each for each in contracts["contracts"] if each["id"] == "floors")
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    (drawn,) = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [line.split() for line in drawn.splitlines()] == [
+        layer.split(" | ") for layer in floors["layers"]
+    ]

@@ -71,3 +71,34 @@ def test_the_numbers_are_those_of_the_registry_and_the_chapters() -> None:
         f"more than {sum(len(e.mistakes) for e in known.values()) // 100}00 typical wrong answers",
     ):
         assert words in words_of_all
+
+
+def test_the_exercises_of_a_session_and_of_a_lab_fit_into_it() -> None:
+    known = {each.number: each for each in exercises.all()}
+    plans = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]
+    starred = re.findall(r"(\d+\.\d) (★+)", plans)
+    assert all(len(stars) == known[number].stars for number, stars in starred)
+    labs = [
+        row.split(" | ")[2].split(", or ")
+        for row in re.findall(r"^\| \d+ \| chapter.+", plans, re.M)
+    ]
+    classes = re.findall(r"^\| \d \| (.+?) \| (\d+) to (\d+) \| (.+?) \| (\d+)", plans, re.M)
+    assert len(labs) == 10 and len(classes) == 6
+    for lab in (one for each in labs for one in each):
+        assert longest(lab) <= 90, lab
+    for row, least, most, home, at_home in classes:
+        assert (shortest(row), longest(row), shortest(home)) == (
+            int(least),
+            int(most),
+            int(at_home),
+        )
+        assert longest(row) <= 35, row
+
+
+def shortest(row: str) -> int:
+    return sum((5, 15, 40)[len(stars) - 1] for stars in re.findall("★+", row))
+
+
+def longest(row: str) -> int:
+    """★★★ is 40 or more."""
+    return sum((10, 25, 40)[len(stars) - 1] for stars in re.findall("★+", row))
