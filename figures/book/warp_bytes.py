@@ -1,7 +1,6 @@
 """Chapter on the CUDA kernel: the bytes of one load of a warp, in two layouts of the keys."""
 
 import json
-from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -19,6 +18,7 @@ from pagesim.figures.book.kit import (
     say,
 )
 from pagesim.figures.style import HELD, MUTED, Box
+from pagesim.files.jsonl import JsonObject
 
 SECTOR = 32
 LANE, LEFT = 19.5, MARGIN
@@ -80,7 +80,7 @@ def warp_bytes(axes: Axes) -> str:
     )
 
 
-def _sectors(lines: list[dict[str, Any]]) -> list[int]:
+def _sectors(lines: list[JsonObject]) -> list[int]:
     """The wanted bytes of each sector that the load touches."""
     return [count for one in lines for count in one["bytes"] if count]
 

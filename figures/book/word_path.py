@@ -1,7 +1,6 @@
 """Chapter "Text": from a prompt through pages to a word, and what a damaged page does."""
 
 import json
-from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -19,6 +18,7 @@ from pagesim.figures.book.kit import (
     slots,
 )
 from pagesim.figures.style import Box
+from pagesim.files.jsonl import JsonObject
 
 STATIONS = {
     "prompt": "text",
@@ -95,6 +95,6 @@ def _page(axes: Axes, x: float, words: list[str]) -> None:
         x += wide
 
 
-def _harmed(data: dict[str, Any]) -> str:
+def _harmed(data: JsonObject) -> str:
     block: str = data["blocks"][data["facts"].index(data["damaged"])]
     return block

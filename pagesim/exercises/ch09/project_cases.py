@@ -9,16 +9,14 @@ from typing import Any
 
 from pagesim.exercises.acts import count
 from pagesim.exercises.case import Case
-from pagesim.files.jsonl import numbered_objects
+from pagesim.files.jsonl import JsonObject, numbered_objects
 from pagesim.replay.v1 import KVCacheManagerPlayer
 
 Op = tuple[str, dict[str, Any]]
 """An operation of a recording, and its arguments."""
 
 
-def observed(
-    player: KVCacheManagerPlayer, config: dict[str, Any], ops: list[Op]
-) -> list[dict[str, Any]]:
+def observed(player: KVCacheManagerPlayer, config: JsonObject, ops: list[Op]) -> list[JsonObject]:
     """What each operation returned, and the tables and the pool behind it."""
     player.config = config
     player.start(config)
@@ -35,7 +33,7 @@ def recording(path: Path) -> Case:
     return Case((header["config"], ops), words, name)
 
 
-def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> dict[str, Any]:
+def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> JsonObject:
     plain = {"max_model_len": 96, "enable_caching": True, "watermark": 0.0}
     return {"num_gpu_blocks": num_gpu_blocks, "block_size": block_size, **plain, **more}
 
