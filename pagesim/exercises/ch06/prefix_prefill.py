@@ -40,6 +40,8 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_prefix
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
