@@ -74,7 +74,7 @@ def word_path(axes: Axes) -> str:
 
 
 def _stations(axes: Axes) -> None:
-    """What becomes of a prompt, and that its word begins anew."""
+    """What becomes of a prompt; its word is the next token."""
     for place, (name, sub) in enumerate(STATIONS.items()):
         x = MARGIN + 106 * place
         node(axes, Box(x, 40, 88, 36), name, sub, fill=LOOK if name == "attention" else style.PAPER)
