@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from pagesim.exercises.acts import count
 from pagesim.exercises.case import Function
 from pagesim.exercises.entry import Entry, entries, keep
 from pagesim.exercises.exercise import Exercise
@@ -13,6 +12,7 @@ from pagesim.exercises.registry import exercises, get
 from pagesim.exercises.shrink import smallest
 from pagesim.exercises.verdict import Verdict
 from pagesim.lesson import progress_file
+from pagesim.player.describe import counted
 
 _asked: set[str] = set()
 _hinted: dict[str, int] = {}
@@ -117,5 +117,5 @@ def _mark(entry: Entry) -> str:
 
 def _done(entry: Entry) -> str:
     tries = f"{entry.tries} tr{'y' if entry.tries == 1 else 'ies'}" if entry.tries else ""
-    hints = count(entry.hints, "hint") if entry.hints else ""
+    hints = counted(entry.hints, "hint") if entry.hints else ""
     return ", ".join(part for part in (tries, hints, "solution seen" * entry.solution) if part)

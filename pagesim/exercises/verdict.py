@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pagesim.exercises.acts import count
 from pagesim.exercises.beside import beside, opened
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
+from pagesim.player.describe import counted
 
 if TYPE_CHECKING:
     from pagesim.timeline.pair import Compared
@@ -78,7 +78,7 @@ class Verdict:
     def headline(self) -> str:
         """The first line."""
         if self.right:
-            return f"{self.number} {self.title}: right ({count(self.tried, 'case')})"
+            return f"{self.number} {self.title}: right ({counted(self.tried, 'case')})"
         return f"{self.number} {self.title}: {'wrong' if self.tried else 'not written yet'}"
 
     def __str__(self) -> str:

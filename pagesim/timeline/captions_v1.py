@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens, tokens_and_blocks
 
 FRONT = 0
 
@@ -13,9 +13,8 @@ def _placed(facts: Facts, verb: str) -> list[str]:
     found = sum(effect.count for effect in facts.of("hit"))
     count = computed + found + len(facts.of("null")) * facts.state.block_size
     needed = sum(len(change.block_ids) for change in facts.event.tables)
-    need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
     return [
-        f"{facts.who} {verb} with {tokens(count)}, which {need}",
+        f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}",
         *_hits(facts, found, computed),
         *nulls(facts),
         *_taken(facts),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sized
 
 from pagesim.journal.state import State
-from pagesim.player.describe import name_text
+from pagesim.player.describe import counted, name_text
 from pagesim.timeline.events import Effect, Event
 
 
@@ -19,7 +19,12 @@ def blocks(ids: Iterable[int]) -> str:
 
 def tokens(count: int) -> str:
     """'1 token', or '7 tokens'."""
-    return f"{count} token{'' if count == 1 else 's'}"
+    return counted(count, "token")
+
+
+def tokens_and_blocks(count: int, needed: int) -> str:
+    """'1 token, which needs 1 block'."""
+    return f"{tokens(count)}, which need{'s' * (count == 1)} {counted(needed, 'block')}"
 
 
 def pick(items: Sized, one: str, several: str) -> str:
