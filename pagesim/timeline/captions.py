@@ -7,7 +7,7 @@ from pagesim.journal.state import State
 from pagesim.player.describe import counted, name_text
 from pagesim.timeline.captions_v1 import PARTS as V1
 from pagesim.timeline.events import Event, Scheduled
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens, tokens_and_blocks
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
 
 
 def caption(event: Event, state: State) -> str:
@@ -205,11 +205,7 @@ def _given_back(facts: Facts) -> list[str]:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")
     elif returned:
         parts.append(f"{blocks(returned)} have no owner left: they return one by one in this order")
-    if kept := facts.kept:
-        parts.append(
-            f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
-        )
-    return parts
+    return [*parts, *still_used(facts)]
 
 
 def _heaviest(facts: Facts) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens, tokens_and_blocks
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
 
 FRONT = 0
 
@@ -104,11 +104,7 @@ def _given_back(facts: Facts) -> list[str]:
             f"{blocks(back)} {pick(back, 'is', 'are')} cached and {pick(back, 'goes', 'go')} to "
             f"the back{why if len(back) > 1 else ''}"
         )
-    if kept := facts.kept:
-        parts.append(
-            f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
-        )
-    return parts
+    return [*parts, *still_used(facts)]
 
 
 def _preempt(facts: Facts) -> list[str]:

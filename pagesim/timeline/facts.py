@@ -88,6 +88,13 @@ class Facts:
         return not self.evicted or self.source.get(self.evicted[0], "") != first
 
 
+def still_used(facts: Facts) -> list[str]:
+    """The blocks that lost an owner and have another."""
+    kept = facts.kept
+    words = pick(kept, "stays: others use it", "stay: others use them")
+    return [f"{blocks(kept)} {words}"] if kept else []
+
+
 def nulls(facts: Facts) -> list[str]:
     """What became the null block, because no window reaches it any more."""
     parts = []
