@@ -111,6 +111,24 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
     return tokens
 
 
+def check_token_budget(tokens: int, num_seqs: int, longest: int) -> None:
+    """UsageError unless ``tokens`` a step suffice for ``longest``, and a token of each sequence.
+
+    ``longest`` is a prompt that is computed in one step; 0 if prompts are cut.
+    """
+    if tokens < longest:
+        raise UsageError(
+            f"max_num_batched_tokens ({tokens}) must be at least max_model_len ({longest}): a "
+            f"prompt is computed in one step. Raise it, lower max_model_len, or set "
+            f"enable_chunked_prefill"
+        )
+    if tokens < num_seqs:
+        raise UsageError(
+            f"max_num_batched_tokens ({tokens}) must be at least max_num_seqs ({num_seqs}): each "
+            f"sequence takes one token per step"
+        )
+
+
 # -- arguments and fields that are annotated with their check --------------------------------------
 
 Natural = Annotated[int, partial(check_int, minimum=0)]

@@ -8,6 +8,12 @@ ProgressCallback = Callable[[int, int], None]
 """Called with the number of finished requests or cells, and the total."""
 
 
+def check_progress(how: bool | ProgressCallback | None) -> None:
+    """TypeError unless `Progress` can report so."""
+    if how is not None and not isinstance(how, bool) and not callable(how):
+        raise TypeError(f"progress must be True, False, None or a function, not {how!r}")
+
+
 class Progress:
     """Called with the number that is done; reports it as ``how`` says.
 

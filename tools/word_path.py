@@ -5,10 +5,10 @@ figures/data/word_path.json; needs torch.
 """
 
 import json
-from typing import Any
 
 import numpy as np
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.generation import engine_on_pages
 from pagesim.generation.engine import Engine
 from pagesim.kernels import tiny_llm
@@ -20,7 +20,7 @@ TARGET = ROOT / "figures" / "data" / "word_path.json"
 SEED, START, DAMAGED, SIZE = 21, "park", "river > farm ;", 4
 
 
-def run() -> dict[str, Any]:
+def run() -> JsonObject:
     """The facts of the prompt with their blocks, and the answer with and without the damage."""
     model = tiny_llm.walk("cpu")
     country = maps.make_map(np.random.default_rng(SEED), num_facts=16, chains=3)

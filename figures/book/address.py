@@ -4,17 +4,7 @@ from matplotlib.axes import Axes
 
 from pagesim.cache import slots_of
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    LOOK,
-    MARGIN,
-    S0,
-    arrow,
-    drawing,
-    node,
-    note,
-    say,
-    slots,
-)
+from pagesim.figures.book.kit import LOOK, MARGIN, S0, arrow, drawing, node, note, say, slots
 from pagesim.figures.style import PAPER, Box
 from pagesim.story import Story, Writer
 

@@ -5,16 +5,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    S1,
-    TEXT,
-    arrow,
-    drawing,
-    note,
-    panel,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, TEXT, arrow, drawing, note, panel
 from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler

@@ -3,15 +3,7 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    S1,
-    bracket,
-    drawing,
-    note,
-    say,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, bracket, drawing, note, say
 from pagesim.figures.page import line
 from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.sizing import ByteRange, ModelSpec, size_v0
@@ -32,30 +24,14 @@ def gpu_memory(axes: Axes) -> str:
     cache = kv_cache_memory(ByteRange(TOTAL, TOTAL), SHARE, ByteRange(PEAK, PEAK)).low
     size = size_v0(spec, cache)
     blocks = size.num_gpu_blocks[0]
+    slots = blocks * size.block_size
     parts = {
         "weights": (weights, HELD, "", f"{spec.name},\n2 bytes each"),
         "activations": (PEAK - weights, S1, "////", "the largest step,\nmeasured in a run"),
         "KV cache": (cache, S0, "", f"{blocks:,} blocks\nof {size.block_bytes // 2**20} MiB"),
         "reserve": (TOTAL - PEAK - cache, PAPER, "", f"{1 - SHARE:.0%}, which\nvLLM leaves"),
     }
-    x = MARGIN
-    for name, (count, color, hatch, says) in parts.items():
-        wide = 624 * count / TOTAL
-        box = Box(x, 100, wide, 46)
-        style.rectangle(axes, box, fill=color, hatch=hatch, width=2.4 if name == "KV cache" else 1)
-        middle = x + wide / 2
-        line(axes, [middle, middle], [148, 166], color=MUTED)
-        say(axes, middle, 174, name, bold=True)
-        note(axes, middle, 190, f"{count / GIB:.2f} GiB", ha="center")
-        note(axes, middle, 212, says, ha="center", size=9)
-        x += wide
-    reach = MARGIN + 624 * PEAK / TOTAL
-    limit = MARGIN + 624 * SHARE
-    bracket(axes, MARGIN + 1, reach - 1, 94, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
-    bracket(
-        axes, MARGIN + 1, limit - 1, 68, f"{SHARE:.0%} of {TOTAL / GIB:.0f} GiB: what vLLM may use"
-    )
-    slots = blocks * size.block_size
+    _bar(axes, parts)
     say(
         axes,
         MARGIN,
@@ -77,3 +53,22 @@ def gpu_memory(axes: Axes) -> str:
         f"{spec.name} on a card of {TOTAL / GIB:.0f} GiB: {shown}. The cache is 90 % of the memory "
         f"minus the peak of the profile run: {blocks:,} blocks, {slots:,} tokens."
     )
+
+
+def _bar(axes: Axes, parts: dict[str, tuple[int, str, str, str]]) -> None:
+    """The parts side by side, with what they are below, and above how far the limits reach."""
+    x = MARGIN
+    for name, (count, color, hatch, says) in parts.items():
+        wide = 624 * count / TOTAL
+        box = Box(x, 100, wide, 46)
+        style.rectangle(axes, box, fill=color, hatch=hatch, width=2.4 if name == "KV cache" else 1)
+        middle = x + wide / 2
+        line(axes, [middle, middle], [148, 166], color=MUTED)
+        say(axes, middle, 174, name, bold=True)
+        note(axes, middle, 190, f"{count / GIB:.2f} GiB", ha="center")
+        note(axes, middle, 212, says, ha="center", size=9)
+        x += wide
+    reach, limit = MARGIN + 624 * PEAK / TOTAL, MARGIN + 624 * SHARE
+    may = f"{SHARE:.0%} of {TOTAL / GIB:.0f} GiB: what vLLM may use"
+    bracket(axes, MARGIN + 1, reach - 1, 94, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
+    bracket(axes, MARGIN + 1, limit - 1, 68, may)

@@ -1,5 +1,8 @@
 """Chapter on prefix caching: the cached blocks are a tree, and a hash is a path in it."""
 
+from itertools import chain
+from statistics import fmean
+
 from matplotlib.axes import Axes
 
 from pagesim.figures.book.kit import MARGIN, S0, S1, S2, arrow, drawing, node, note, say, slots
@@ -14,48 +17,34 @@ PROMPTS = {
     f"{PIRATE} Who wrote Emma ?": S2,
 }
 BLOCK, PITCH, LEAVES = 164.0, 198.0, (88.0, 152.0, 236.0)
+LEFT = MARGIN + 26
 
 
 @drawing("Prefix caching: prompts share blocks as far as their beginnings are equal", 320)
 def hash_tree(axes: Axes) -> str:
     """Three prompts as a tree of blocks, with ids and reference counts."""
-    story = Story(gpu_blocks=12, block_size=SIZE, caching=True, record=False)
-    writers = []
-    for prompt in PROMPTS:
-        writers.append(story.arrive(prompt))
-        story.batch()
-    tables = [writer.block_ids for writer in writers]
-    places: dict[int, tuple[int, float]] = {}
-    for table in tables:
-        for depth, block in enumerate(table):
-            ys = [LEAVES[i] for i, other in enumerate(tables) if block in other]
-            places[block] = depth, sum(ys) / len(ys)
+    tables = _tables()
     for depth in range(3):
         before = "nothing" if not depth else f"h{depth - 1}"
-        x = MARGIN + 26 + PITCH * depth
-        note(axes, x + BLOCK / 2, 52, f"h{depth} = hash({before}, its 4 tokens)", ha="center")
+        text = f"h{depth} = hash({before}, its 4 tokens)"
+        note(axes, LEFT + PITCH * depth + BLOCK / 2, 52, text, ha="center")
+    heights = {
+        block: fmean(leaf for leaf, table in zip(LEAVES, tables, strict=True) if block in table)
+        for block in dict.fromkeys(chain(*tables))
+    }
+    drawn: set[int] = set()
     for number, (prompt, table) in enumerate(zip(PROMPTS, tables, strict=True)):
         for depth, block in enumerate(table):
-            refs = sum(block in other for other in tables)
-            x, y = MARGIN + 26 + PITCH * depth, places[block][1]
-            words = prompt.split()[SIZE * depth : SIZE * (depth + 1)]
+            x, y = LEFT + PITCH * depth, heights[block]
             if depth:
-                end = x - BLOCK - 4 - (PITCH - BLOCK) + 4
-                last = places[table[depth - 1]][1] + 14
-                arrow(axes, (end + BLOCK, last), (x - 26, last), (x - 26, y + 14), (x - 14, y + 14))
-            if block in [b for other in tables[:number] for b in other]:
-                continue
-            color = HELD if refs > 1 else PROMPTS[prompt]
-            slots(axes, Box(x, y, BLOCK, 28), words, SIZE, color, width=2.6 if refs > 1 else 1.4)
-            say(axes, x - 5, y + 14, str(block), size=9, ha="right", bold=True)
-            note(axes, x + BLOCK, y - 9, f"{TIMES}{refs}", ha="right")
-        y = places[table[-1]][1]
-        node(
-            axes,
-            Box(MARGIN + 26 + 2 * PITCH + BLOCK + 6, y + 4, 28, 20),
-            f"r{number}",
-            fill=PROMPTS[prompt],
-        )
+                _branch(axes, x, heights[table[depth - 1]], y)
+            if block not in drawn:
+                words = prompt.split()[SIZE * depth : SIZE * (depth + 1)]
+                refs = sum(block in other for other in tables)
+                _block(axes, Box(x, y, BLOCK, 28), block, words, refs, PROMPTS[prompt])
+        drawn |= {*table}
+        end = Box(LEFT + 2 * PITCH + BLOCK + 6, heights[table[-1]] + 4, 28, 20)
+        node(axes, end, f"r{number}", fill=PROMPTS[prompt])
     first, _, third = tables
     note(
         axes,
@@ -72,3 +61,27 @@ def hash_tree(axes: Axes) -> str:
         "hold the same words, but not behind the same words: a hash covers everything before it, "
         "so these are two blocks."
     )
+
+
+def _tables() -> list[list[int]]:
+    """The block tables of the three prompts."""
+    story = Story(gpu_blocks=12, block_size=SIZE, caching=True, record=False)
+    writers = []
+    for prompt in PROMPTS:
+        writers.append(story.arrive(prompt))
+        story.batch()
+    return [writer.block_ids for writer in writers]
+
+
+def _branch(axes: Axes, x: float, parent: float, y: float) -> None:
+    """An arrow to the block at ``x``, from the one before it."""
+    corner, high, low = x - 26, parent + 14, y + 14
+    arrow(axes, (x - PITCH + BLOCK, high), (corner, high), (corner, low), (x - 14, low))
+
+
+def _block(axes: Axes, box: Box, block: int, words: list[str], refs: int, own: str) -> None:
+    """A block with its words, its id and how many tables name it."""
+    shared = refs > 1
+    slots(axes, box, words, SIZE, HELD if shared else own, width=2.6 if shared else 1.4)
+    say(axes, box.x - 5, box.y + 14, str(block), size=9, ha="right", bold=True)
+    note(axes, box.x + box.w, box.y - 9, f"{TIMES}{refs}", ha="right")

@@ -3,8 +3,9 @@
 A sequence has its colour, a block is a row of slots, what the reader shall look at is framed.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,25 @@ from matplotlib.axes import Axes
 from pagesim.figures import palette, style
 from pagesim.figures.page import line
 from pagesim.figures.style import INK, MUTED, PAPER, Box, Picture
+from pagesim.files.jsonl import JsonObject
 
-DATA = Path(__file__).parents[1] / "data"
-"""What was measured or run elsewhere."""
 WIDTH, MARGIN = 648.0, 12.0
 SMALL, TEXT, HEADING = 9.0, 10.0, 13.0
 """Type in points; the smallest is 12 pixels in a notebook."""
 PANEL = palette.PANEL
 LOOK = "#F0E442"
 """What the reader shall look at, on light and on dark pages."""
-S0, S1, S2, S3 = style.OKABE_ITO[:4]
+COLORS = S0, S1, S2, S3 = style.OKABE_ITO[:4]
 """The colours of the first sequences, as in the player."""
 
 Point = tuple[float, float]
+
+
+def data(name: str) -> JsonObject:
+    """What was measured or run elsewhere."""
+    path = Path(__file__).parents[1] / "data" / f"{name}.json"
+    found: JsonObject = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def drawing(title: str, height: float) -> Callable[..., Callable[..., Picture]]:
@@ -64,19 +71,8 @@ def say(
         style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
 
 
-def note(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = SMALL,
-    color: str = MUTED,
-    ha: str = "left",
-    bold: bool = False,
-) -> None:
-    """Small grey text that begins at a point."""
-    say(axes, x, y, text, size=size, color=color, ha=ha, bold=bold)
+note = partial(say, size=SMALL, color=MUTED, ha="left")
+"""Small grey text that begins at a point."""
 
 
 def node(

@@ -5,17 +5,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    LOOK,
-    MARGIN,
-    S0,
-    S1,
-    arrow,
-    drawing,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import COLORS, LOOK, MARGIN, arrow, drawing, note, panel, say
 from pagesim.figures.page import line
 from pagesim.figures.style import Box
 
@@ -44,27 +34,11 @@ def merge(axes: Axes) -> str:
     assert np.isclose(answer, (flat * VALUES).sum() / flat.sum())
     panel(axes, Box(MARGIN, 40, 230, 240), "each alone, its own maximum")
     panel(axes, Box(258, 40, 190, 240), "one maximum for both")
-    for part, color in enumerate((S0, S1)):
-        top = 62 + 108 * part
-        _bars(axes, MARGIN + 12, top + 74, bars[part], color)
-        note(axes, MARGIN + 136, top + 8, f"partition {part}")
-        for place, text in enumerate(
-            (f"m = {ms[part]:.2f}", f"l = {totals[part]:.2f}", f"o = {outs[part]:.2f}")
-        ):
-            say(axes, MARGIN + 136, top + 26 + 16 * place, text, ha="left", bold=True)
-        arrow(axes, (MARGIN + 232, top + 42), (256, top + 42), width=2)
-        _bars(axes, 270, top + 74, bars[part] * shrink[part], color)
-        note(axes, 394, top + 26, f"{style.TIMES} {shrink[part]:.2f}")
-        say(axes, 394, top + 44, f"{parts[part]:.2f}", ha="left", bold=True)
-        end = 158 + 5 * (2 * part - 1)
-        arrow(axes, (450, top + 42), (464, top + 42), (464, end), (478, end), width=2)
-    style.rectangle(axes, Box(480, 116, 156, 84), fill=LOOK, width=1.6)
-    ink = style.ink_on(LOOK)
-    sums = [f"{part:.2f} · {out:.2f}" for part, out in zip(parts, outs, strict=True)]
-    say(axes, 558, 132, "the output", color=ink)
-    say(axes, 558, 152, f"({' + '.join(sums)})", color=ink, size=9.5)
-    say(axes, 558, 168, f"/ ({parts[0]:.2f} + {parts[1]:.2f})", color=ink, size=9.5)
-    say(axes, 558, 187, f"= {answer:.2f}", color=ink, bold=True)
+    for part in range(2):
+        alone = f"m = {ms[part]:.2f}", f"l = {totals[part]:.2f}", f"o = {outs[part]:.2f}"
+        _alone(axes, part, bars[part], alone)
+        _rescaled(axes, part, bars[part], shrink[part], parts[part])
+    _answer(axes, parts, outs, answer)
     note(
         axes,
         MARGIN,
@@ -80,6 +54,36 @@ def merge(axes: Axes) -> str:
         f"{parts[0]:.2f} and {parts[1]:.2f}, and these are the weights: {answer:.2f}, the same as "
         "without partitions."
     )
+
+
+def _alone(axes: Axes, part: int, bars: Floats, texts: tuple[str, ...]) -> None:
+    """A partition with its own maximum, and the three numbers that it hands on."""
+    top = 62 + 108 * part
+    _bars(axes, MARGIN + 12, top + 74, bars, COLORS[part])
+    note(axes, MARGIN + 136, top + 8, f"partition {part}")
+    for place, text in enumerate(texts):
+        say(axes, MARGIN + 136, top + 26 + 16 * place, text, ha="left", bold=True)
+    arrow(axes, (MARGIN + 232, top + 42), (256, top + 42), width=2)
+
+
+def _rescaled(axes: Axes, part: int, bars: Floats, shrink: float, weight: float) -> None:
+    """The same bars under the common maximum; their sum is the weight of the output."""
+    top, end = 62 + 108 * part, 158 + 5 * (2 * part - 1)
+    _bars(axes, 270, top + 74, bars * shrink, COLORS[part])
+    note(axes, 394, top + 26, f"{style.TIMES} {shrink:.2f}")
+    say(axes, 394, top + 44, f"{weight:.2f}", ha="left", bold=True)
+    arrow(axes, (450, top + 42), (464, top + 42), (464, end), (478, end), width=2)
+
+
+def _answer(axes: Axes, parts: Floats, outs: Floats, answer: float) -> None:
+    """The weighted mean of both outputs."""
+    style.rectangle(axes, Box(480, 116, 156, 84), fill=LOOK, width=1.6)
+    ink = style.ink_on(LOOK)
+    sums = [f"{part:.2f} · {out:.2f}" for part, out in zip(parts, outs, strict=True)]
+    say(axes, 558, 132, "the output", color=ink)
+    say(axes, 558, 152, f"({' + '.join(sums)})", color=ink, size=9.5)
+    say(axes, 558, 168, f"/ ({parts[0]:.2f} + {parts[1]:.2f})", color=ink, size=9.5)
+    say(axes, 558, 187, f"= {answer:.2f}", color=ink, bold=True)
 
 
 def _bars(axes: Axes, left: float, base: float, heights: Floats, color: str) -> None:

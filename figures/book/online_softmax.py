@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S1, S2, S3, drawing, note, say
+from pagesim.figures.book.kit import COLORS, MARGIN, drawing, note, say
 from pagesim.figures.page import line
 from pagesim.figures.style import MUTED, PAPER, TIMES, Box
 
@@ -15,7 +15,6 @@ PAGES = np.array(
 VALUES = np.array(
     [[0.2, 0.9, 0.4, 0.1], [0.5, 0.3, 0.8, 0.6], [1.0, 0.4, 0.2, 0.7], [0.3, 0.6, 0.9, 0.8]]
 )
-COLORS = (S0, S1, S2, S3)
 WIDE, BASE, HIGH, BAR = 156.0, 176.0, 92.0, 8.0
 
 
@@ -40,21 +39,14 @@ def online_softmax(axes: Axes) -> str:
         left = MARGIN + WIDE * page
         say(axes, left + 4, 48, f"after page {page}", ha="left", bold=True)
         _bars(axes, left + 8, page, m, old)
-        for y, name, value, color in (
-            (204, "m", m, style.INK),
-            (222, "l", total, style.INK),
-            (240, "a", mixed, style.INK),
-        ):
-            say(axes, left + 22, y, name, bold=True)
-            say(axes, left + 36, y, f"= {value:.2f}", ha="left", color=color)
-        if page:
-            rises = m > old
-            text = (
-                f"m rises: so far {TIMES} {np.exp(old - m):.2f}"
-                if rises
-                else f"m stays: so far {TIMES} 1"
-            )
-            note(axes, left + 4, 64, text, color=style.INK if rises else MUTED)
+        for place, (name, value) in enumerate((("m", m), ("l", total), ("a", mixed))):
+            say(axes, left + 22, 204 + 18 * place, name, bold=True)
+            say(axes, left + 36, 204 + 18 * place, f"= {value:.2f}", ha="left")
+        if m > old and page:
+            text = f"m rises: so far {TIMES} {np.exp(old - m):.2f}"
+            note(axes, left + 4, 64, text, color=style.INK)
+        elif page:
+            note(axes, left + 4, 64, f"m stays: so far {TIMES} 1")
         old = m
     rows = {
         "m": "the largest score s so far; a bar is e^(s - m)",

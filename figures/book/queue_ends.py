@@ -3,21 +3,17 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    arrow,
-    drawing,
-    listed,
-    node,
-    note,
-    say,
-)
+from pagesim.figures.book.kit import MARGIN, S0, arrow, drawing, listed, node, note, say
 from pagesim.figures.style import PAPER, SAVED, Box
 from pagesim.story import Story
 
 SIZE, BLOCKS = 4, 10
-CELL = 54.0
+CELL, TOP = 54.0, 150.0
+FATES = {
+    "taken next": "a new block is always\ntaken from the front;\na cached one is then forgotten",
+    "never used": "in the order\nof their ids",
+    "found again": "a hit takes its block\nout, wherever it stands",
+}
 
 
 def _queue(story: Story) -> list[int]:
@@ -34,43 +30,14 @@ def queue_ends(axes: Axes) -> str:
     writer.leave()
     after = _queue(story)
     cached = {b.block_id for b in story.manager.block_pool.blocks if b.block_hash is not None}
-    say(axes, MARGIN, 52, "a request leaves", ha="left", bold=True)
-    for place, block in enumerate(table):
-        full = block in cached
-        node(
-            axes,
-            Box(MARGIN + 110 + 92 * place, 40, 84, 34),
-            str(block),
-            "full, cached" if full else "not full",
-            fill=SAVED if full else S0,
-        )
     left = MARGIN + (624 - CELL * len(after)) / 2
     tops = {block: left + CELL * (place + 0.5) for place, block in enumerate(after)}
-    y = 150.0
-    for block, x in tops.items():
-        fill = SAVED if block in cached else S0 if block in table else PAPER
-        node(axes, Box(x - CELL / 2, y, CELL, 32), str(block), fill=fill)
-    style.rectangle(axes, Box(left, y, CELL * len(after), 32), fill=None, width=2.2)
-    for place, block in enumerate(table):
-        x = MARGIN + 152 + 92 * place
-        level = 118 + 10 * (place % 2) if block in cached else 104
-        arrow(axes, (x, 75), (x, level), (tops[block], level), (tops[block], y - 2))
-    say(axes, left - 8, y + 16, "front", ha="right", bold=True)
-    say(axes, left + CELL * len(after) + 8, y + 16, "back", ha="left", bold=True)
-    first, hit = after[0], after[-1]
-    for x, title, says in (
-        (
-            tops[first],
-            "taken next",
-            "a new block is always\ntaken from the front;\na cached one is then forgotten",
-        ),
-        (tops[after[len(after) // 2]], "never used", "in the order\nof their ids"),
-        (tops[hit], "found again", "a hit takes its block\nout, wherever it stands"),
-    ):
-        arrow(axes, (x, y + 33), (x, y + 52))
-        center = min(max(x, MARGIN + 74), 570)
-        say(axes, center, y + 64, title, bold=True)
-        note(axes, center, y + (96 if says.count("\n") == 2 else 90), says, ha="center")
+    _table(axes, table, cached)
+    _cells(axes, tops, table, cached)
+    _moves(axes, tops, table, cached)
+    say(axes, left - 8, TOP + 16, "front", ha="right", bold=True)
+    say(axes, left + CELL * len(after) + 8, TOP + 16, "back", ha="left", bold=True)
+    _fates(axes, [tops[block] for block in (after[0], after[len(after) // 2], after[-1])])
     style.rectangle(axes, Box(MARGIN, 274, 18, 13), fill=SAVED)
     note(
         axes,
@@ -85,3 +52,38 @@ def queue_ends(axes: Axes) -> str:
         "back, last block first. New blocks are taken from the front; a hit takes its block out "
         "from wherever it stands."
     )
+
+
+def _table(axes: Axes, table: list[int], cached: set[int]) -> None:
+    """The blocks of the request that leaves."""
+    say(axes, MARGIN, 52, "a request leaves", ha="left", bold=True)
+    for place, block in enumerate(table):
+        box = Box(MARGIN + 110 + 92 * place, 40, 84, 34)
+        what, fill = ("full, cached", SAVED) if block in cached else ("not full", S0)
+        node(axes, box, str(block), what, fill=fill)
+
+
+def _cells(axes: Axes, tops: dict[int, float], table: list[int], cached: set[int]) -> None:
+    """The queue after it has left, from the front to the back."""
+    for block, x in tops.items():
+        fill = SAVED if block in cached else S0 if block in table else PAPER
+        node(axes, Box(x - CELL / 2, TOP, CELL, 32), str(block), fill=fill)
+    left = min(tops.values()) - CELL / 2
+    style.rectangle(axes, Box(left, TOP, CELL * len(tops), 32), fill=None, width=2.2)
+
+
+def _moves(axes: Axes, tops: dict[int, float], table: list[int], cached: set[int]) -> None:
+    """An arrow from each block of the table to its place in the queue."""
+    for place, block in enumerate(table):
+        x = MARGIN + 152 + 92 * place
+        level = 118 + 10 * (place % 2) if block in cached else 104
+        arrow(axes, (x, 75), (x, level), (tops[block], level), (tops[block], TOP - 2))
+
+
+def _fates(axes: Axes, xs: list[float]) -> None:
+    """What happens to the first block of the queue, to one in the middle, and to the last."""
+    for x, (title, says) in zip(xs, FATES.items(), strict=True):
+        arrow(axes, (x, TOP + 33), (x, TOP + 52))
+        center = min(max(x, MARGIN + 74), 570)
+        say(axes, center, TOP + 64, title, bold=True)
+        note(axes, center, TOP + (96 if says.count("\n") == 2 else 90), says, ha="center")

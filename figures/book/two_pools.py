@@ -3,18 +3,7 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    S1,
-    arrow,
-    drawing,
-    listed,
-    node,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, arrow, drawing, listed, node, note, panel, say
 from pagesim.figures.style import CPU_HATCH, PAPER, Box
 from pagesim.story import Story
 

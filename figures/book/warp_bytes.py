@@ -1,24 +1,11 @@
 """Chapter on the CUDA kernel: the bytes of one load of a warp, in two layouts of the keys."""
 
-import json
-from typing import Any
-
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    DATA,
-    MARGIN,
-    S0,
-    S1,
-    SMALL,
-    arrow,
-    drawing,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, SMALL, arrow, data, drawing, note, panel, say
 from pagesim.figures.style import HELD, MUTED, Box
+from pagesim.files.jsonl import JsonObject
 
 SECTOR = 32
 LANE, LEFT = 19.5, MARGIN
@@ -27,28 +14,12 @@ LANE, LEFT = 19.5, MARGIN
 @drawing("One load of a warp: vLLM's key layout leaves no byte unused", 356)
 def warp_bytes(axes: Axes) -> str:
     """A warp, its groups and tokens; under it what they read of memory, twice."""
-    data = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
-    config, load = data["config"], data["k"][0]
-    group, tokens = config["thread_group_size"], load["token"]
-    piece = config["x"] * config["cache_bytes"]
-    say(
-        axes,
-        LEFT,
-        46,
-        f"a warp: 32 lanes, in groups of {group}; each group has a token of the block",
-        ha="left",
-        bold=True,
-    )
-    for lane, token in enumerate(tokens):
-        box = Box(LEFT + LANE * lane, 66, LANE, 20)
-        style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
-        say(axes, *box.center, str(lane), size=SMALL, color=style.ON_LIGHT)
-        if lane % group == 0:
-            whole = Box(box.x, box.y, LANE * group, 20)
-            style.rectangle(axes, whole, fill=None, width=1.6)
-            say(axes, whole.center[0], 98, f"t{token}", size=SMALL, bold=True)
-    naive = _sectors(data["footprints"]["k_token_major"])
-    ours = _sectors(data["footprints"]["k"])
+    found = data("thread_map")
+    config, tokens = found["config"], found["k"][0]["token"]
+    group, piece = config["thread_group_size"], config["x"] * config["cache_bytes"]
+    _warp(axes, group, tokens)
+    naive = _sectors(found["footprints"]["k_token_major"])
+    ours = _sectors(found["footprints"]["k"])
     row = config["head_size"] * config["cache_bytes"]
     panel(axes, Box(MARGIN, 116, 624, 104), "natural: the key of a token lies in one piece")
     _strip(axes, 156, len(naive), piece, gaps=True)
@@ -59,16 +30,11 @@ def warp_bytes(axes: Axes) -> str:
         f"{len(naive)} sectors, {row} bytes apart: {SECTOR * len(naive)} "
         f"bytes are moved, {sum(naive)} are wanted",
     )
-    panel(
-        axes, Box(MARGIN, 232, 624, 104), f"vLLM: the same {piece} bytes of all tokens lie together"
-    )
+    together = f"vLLM: the same {piece} bytes of all tokens lie together"
+    panel(axes, Box(MARGIN, 232, 624, 104), together)
     _strip(axes, 272, len(ours), piece, gaps=False)
-    note(
-        axes,
-        MARGIN + 9,
-        321,
-        f"{len(ours)} sectors in a row: {SECTOR * len(ours)} bytes are moved, all are wanted",
-    )
+    moved = f"{len(ours)} sectors in a row: {SECTOR * len(ours)} bytes are moved, all are wanted"
+    note(axes, MARGIN + 9, 321, moved)
     style.rectangle(axes, Box(470, 314, 16, 12), fill=HELD, width=0.7)
     note(axes, 492, 320, "moved, not wanted")
     return (
@@ -80,7 +46,21 @@ def warp_bytes(axes: Axes) -> str:
     )
 
 
-def _sectors(lines: list[dict[str, Any]]) -> list[int]:
+def _warp(axes: Axes, group: int, tokens: list[int]) -> None:
+    """The lanes in their groups, each with the token that it reads."""
+    text = f"a warp: 32 lanes, in groups of {group}; each group has a token of the block"
+    say(axes, LEFT, 46, text, ha="left", bold=True)
+    for lane, token in enumerate(tokens):
+        box = Box(LEFT + LANE * lane, 66, LANE, 20)
+        style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
+        say(axes, *box.center, str(lane), size=SMALL, color=style.ON_LIGHT)
+        if lane % group == 0:
+            whole = Box(box.x, box.y, LANE * group, 20)
+            style.rectangle(axes, whole, fill=None, width=1.6)
+            say(axes, whole.center[0], 98, f"t{token}", size=SMALL, bold=True)
+
+
+def _sectors(lines: list[JsonObject]) -> list[int]:
     """The wanted bytes of each sector that the load touches."""
     return [count for one in lines for count in one["bytes"] if count]
 

@@ -17,6 +17,7 @@ from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_s
 from pagesim.figures.charts.pool_map import draw_map
 from pagesim.figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import counted
 
@@ -144,7 +145,7 @@ def _draw_sequences(
     return plugs
 
 
-def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
+def _name(axes: Axes, cache: CacheView, name: Name, y: float) -> None:
     """The heading of a sequence: its colour, its label, and how many tokens it has where."""
     table = cache.tables[name]
     away = [block_id for block_id in table.block_ids if cache.is_away(block_id)]

@@ -3,6 +3,7 @@
 from typing import Unpack
 
 from pagesim.figures.cache_view import Cache, Reading, cache_view
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import MAX_NAMED, counted, listed
 
@@ -34,7 +35,7 @@ def words(source: Cache, **reading: Unpack[Reading]) -> str:
     return " ".join(sentences)
 
 
-def _sequence(cache: CacheView, name: str) -> str:
+def _sequence(cache: CacheView, name: Name) -> str:
     table = cache.tables[name]
     ids = list(table.block_ids)
     if not ids:

@@ -15,6 +15,7 @@ from pagesim.figures import style
 from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import counted
 
@@ -145,7 +146,7 @@ def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
         if block_id not in grid.ids:
             continue
         alone = len(names) == 1
-        text = names[0] if alone else f"{style.TIMES}{cache.state.ref_counts[block_id]}"
+        text = str(names[0]) if alone else f"{style.TIMES}{cache.state.ref_counts[block_id]}"
         ink = style.ink_on(cache.color(names[0])) if alone else style.INK
         # Text in a colour's ink is unreadable above the fill, and on a hatch.
         full = cache.fill[block_id] == cache.block_size
@@ -186,7 +187,7 @@ def _area(
         style.path(axes, Path(points, codes), fill=fill, edge=color, width=edge, hatch=hatch)
 
 
-def _count(cache: CacheView, name: str) -> str:
+def _count(cache: CacheView, name: Name) -> str:
     return f"{name}: {counted(len(cache.tables[name].block_ids), 'block')}"
 
 

@@ -1,7 +1,7 @@
 """The pools of a block picture: where each cell is, what it holds, and the wires to it."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
@@ -9,6 +9,7 @@ from matplotlib.path import Path
 
 from pagesim.figures import style
 from pagesim.figures.style import Box
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 
 CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
@@ -107,7 +108,7 @@ def draw_pools(
                 style.frame(axes, box)
 
 
-def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: int) -> None:
+def _words(axes: Axes, box: Box, block_id: int, names: Sequence[Name], references: int) -> None:
     """Id at the upper left, reference count at the upper right, owners below."""
     used, corner = bool(names), box.y + 8
     color = style.INK if used else style.MUTED
@@ -117,7 +118,7 @@ def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: in
         count = f"{style.TIMES}{references}"
         style.write(axes, box.x + box.w - 3, corner, count, ha="right", bold=True, pill=True)
     if names:
-        label = " ".join(names)
+        label = " ".join(map(str, names))
         if style.text_width(label) > box.w - 4:
             label = f"{names[0]} +{len(names) - 1}" if len(names) > 1 else f"{label[:4]}…"
         style.write(axes, box.center[0], box.y + box.h - 8, label, pill=True)
@@ -127,7 +128,7 @@ def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: in
 class Plug:
     """Where a wire starts at a table entry: the sequence, the block, and the point."""
 
-    name: str
+    name: Name
     block_id: int
     x: float
     y: float

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pagesim.kernels.reference import Given
 from pagesim.kernels.runtime.inputs import PagedInputs
 from pagesim.kernels.runtime.table_checks import check_groups, check_sequences, check_tables
 from pagesim.kernels.simt.config import Config
@@ -52,7 +53,7 @@ def make_launch(
         raise ValueError(
             f"alibi_slopes has shape {list(np.shape(slopes))}, q has {num_heads} heads"
         )
-    tensors: dict[Tensor, Any] = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
+    tensors: dict[Tensor, Given] = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
     scale = 1 / math.sqrt(head_size) if options.scale is None else options.scale
     scales: dict[Tensor, Any] = {"q": 1.0, "k": options.k_scale, "v": options.v_scale}
     return Launch(
@@ -80,7 +81,7 @@ def _check_dtypes(inputs: PagedInputs) -> None:
 def _check_layout(config: Config, inputs: PagedInputs) -> None:
     num_blocks, num_kv_heads = inputs.v_cache.shape[:2]
     pieces, x, size = config.head_size // config.x, config.x, config.block_size
-    wanted: dict[str, tuple[Any, list[int]]] = {
+    wanted: dict[str, tuple[Given, list[int]]] = {
         "k_cache": (inputs.k_cache, [num_blocks, num_kv_heads, pieces, size, x]),
         "v_cache": (inputs.v_cache, [num_blocks, num_kv_heads, config.head_size, size]),
     }

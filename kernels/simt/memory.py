@@ -1,7 +1,7 @@
 """Global memory and the options of a launch: what every thread block of the grid sees."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Launch:
     partition_size: int = 0
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.number]:
         """The dtype of the query and of the output."""
         return self.tensors["q"].dtype
 

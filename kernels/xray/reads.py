@@ -5,9 +5,10 @@ online softmax over the slots in the order in which the program loaded them.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pagesim.kernels.xray.trace import AccessTrace
@@ -65,5 +66,5 @@ def reads(trace: AccessTrace) -> Iterator[Read]:
             yield Read(program.index, row, head, numbers, weights.tolist(), m, total, size)
 
 
-def _floats(tensor: Any) -> NDArray[np.float64]:
-    return tensor.detach().cpu().double().numpy()  # type: ignore[no-any-return]
+def _floats(tensor: torch.Tensor) -> NDArray[np.float64]:
+    return tensor.detach().cpu().double().numpy()

@@ -14,9 +14,9 @@ Writers of the cache: only the slots that `slot_mapping` names, or the destinati
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
+import torch
 
 from pagesim.kernels.xray.accesses import Numbers, Program, Region
 from pagesim.kernels.xray.ownership import Arguments, Ownership
@@ -156,7 +156,9 @@ def _read(
         )
 
 
-def _slots_written(programs: Programs, regions: Regions, slot_mapping: Any) -> Iterator[str]:
+def _slots_written(
+    programs: Programs, regions: Regions, slot_mapping: torch.Tensor
+) -> Iterator[str]:
     slots = np.asarray(slot_mapping.cpu(), dtype=np.int64)
     slots = slots[slots >= 0]
     for region in regions.values():

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.player.describe import counted
 from pagesim.story import Story, Writer
 
 Act = tuple[Any, ...]
@@ -67,9 +68,4 @@ def _in_words(act: Act) -> str:
     if what == "fork":
         return f"s{act[2]} is forked from s{number}"
     does = "arrives with" if what == "arrive" else "writes"
-    return f"s{number} {does} {count(act[2], 'token')}"
-
-
-def count(number: int, thing: str) -> str:
-    """A number of things: 1 token, 2 tokens."""
-    return f"{number} {thing}{'s' * (number != 1)}"
+    return f"s{number} {does} {counted(act[2], 'token')}"

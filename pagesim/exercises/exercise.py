@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
-from pagesim.exercises.case import Case as Case
-from pagesim.exercises.case import Function
-from pagesim.exercises.case import Wrong as Wrong
+from pagesim.exercises.case import Case, Function, Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN, with_code
 from pagesim.exercises.values import (
@@ -27,8 +25,7 @@ from pagesim.exercises.values import (
     shown_apart,
     wrong_type,
 )
-from pagesim.exercises.verdict import Replay as Replay
-from pagesim.exercises.verdict import Verdict
+from pagesim.exercises.verdict import Replay, Verdict
 
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
@@ -98,6 +95,11 @@ class Exercise:
     def solution(self) -> str:
         """The text of the reference."""
         return source.solved(source.text(self.reference))
+
+    @property
+    def in_vllm(self) -> str:
+        """Where the real thing is, as Markdown."""
+        return f"In vLLM {self.release}:\n\n" + "\n".join(f"* `{place}`" for place in self.vllm)
 
     @property
     def wrong(self) -> dict[str, Function]:

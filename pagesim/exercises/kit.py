@@ -7,12 +7,12 @@ from operator import eq
 from random import Random as Random
 from typing import Any
 
-from pagesim.exercises.acts import count as count
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.goal import Goal as Goal
 from pagesim.exercises.stage import placed as placed
 from pagesim.exercises.stage import placed_together as placed_together
 from pagesim.exercises.values import close as close
+from pagesim.player.describe import counted as counted
 from pagesim.story import Story as Story
 from pagesim.timeline.run import Timeline as Timeline
 
@@ -46,7 +46,7 @@ def some_ops(rng: Random, most: int) -> Ops:
 def ops_in_words(ops: Ops, thing: str) -> str:
     """The same for a student; a sequence arrives with so many things."""
     return ", ".join(
-        f"{op[1]} arrives with {count(op[2], thing)}" if op[0] == "in" else f"{op[1]} leaves"
+        f"{op[1]} arrives with {counted(op[2], thing)}" if op[0] == "in" else f"{op[1]} leaves"
         for op in ops
     )
 

@@ -67,7 +67,7 @@ def notebook(chapter: int, *, solutions: bool = False) -> str:
     cells = [*_head(ours)]
     for exercise in ours:
         cells += _cells(exercise, solutions)
-    cells.append(_code("progress", "progress()"))
+    cells.append(_cell("code", "progress", "progress()"))
     whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(whole, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
@@ -96,8 +96,8 @@ def write(
 def _head(ours: Sequence[Exercise]) -> Iterator[Cell]:
     chapter, kernels = ours[0].chapter, any(exercise.needs_triton for exercise in ours)
     text = INTRO.format(chapter=chapter, title=chapter_title(chapter), first=ours[0].number)
-    yield _markdown("intro", text, _nbgrader("intro", locked=True))
-    yield _code("imports", KERNELS * kernels + IMPORTS, _nbgrader("imports", locked=True))
+    yield _cell("markdown", "intro", text, locked=True)
+    yield _cell("code", "imports", KERNELS * kernels + IMPORTS, locked=True)
 
 
 def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
@@ -108,41 +108,23 @@ def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
         check = HIDDEN.format(check=check, number=exercise.number, name=exercise.name)
     else:
         answer = source.stub(answer)
-    statement = f"statement-{place}"
-    yield _markdown(statement, _statement(exercise), _nbgrader(statement, locked=True))
-    yield _code(f"answer-{place}", answer, _nbgrader(f"answer-{place}", solution=True))
-    points = {"grade": True, "locked": True, "points": exercise.points}
-    yield _code(f"check-{place}", check, _nbgrader(f"check-{place}", **points))
-
-
-def _statement(exercise: Exercise) -> str:
-    places = "\n".join(f"* `{place}`" for place in exercise.vllm)
     title = f"## {exercise.number} {exercise.title} {'★' * exercise.stars}"
-    return f"{title}\n\n{exercise.statement.strip()}\n\nIn vLLM {exercise.release}:\n\n{places}"
+    statement = f"{title}\n\n{exercise.statement.strip()}\n\n{exercise.in_vllm}"
+    yield _cell("markdown", f"statement-{place}", statement, locked=True)
+    yield _cell("code", f"answer-{place}", answer, solution=True)
+    points = {"grade": True, "locked": True, "points": exercise.points}
+    yield _cell("code", f"check-{place}", check, **points)
 
 
-def _nbgrader(grade_id: str, **changes: int) -> JsonObject:
-    plain = {"grade": False, "locked": False, "solution": False, "task": False}
-    marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
-    fixed = {"deletable": False, "editable": False} if marks["locked"] else {}
-    return {"nbgrader": marks} | fixed
-
-
-def _markdown(cell_id: str, text: str, metadata: JsonObject) -> Cell:
-    return {
-        "cell_type": "markdown",
-        "id": cell_id,
-        "metadata": metadata,
-        "source": text.splitlines(True),
-    }
-
-
-def _code(cell_id: str, text: str, metadata: JsonObject | None = None) -> Cell:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": cell_id,
-        "metadata": metadata or {},
-        "outputs": [],
-        "source": text.splitlines(True),
-    }
+def _cell(kind: str, name: str, text: str, **marks: int) -> Cell:
+    """A cell; ``marks`` are what nbgrader is told of it, and without them it is told nothing."""
+    made: Cell = {"cell_type": kind, "id": name, "metadata": {}}
+    made["source"] = text.splitlines(True)
+    if kind == "code":
+        made |= {"execution_count": None, "outputs": []}
+    if marks:
+        plain = {"grade": False, "locked": False, "solution": False, "task": False}
+        nbgrader = {"grade_id": name, "schema_version": 3, **plain, **marks}
+        fixed = {"deletable": False, "editable": False} if nbgrader["locked"] else {}
+        made["metadata"] = {"nbgrader": nbgrader, **fixed}
+    return made

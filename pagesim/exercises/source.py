@@ -98,11 +98,7 @@ def rewritten(function: Function, source: str) -> Function:
     if isinstance(function, Cell):
         return Cell(source, function.__name__)
     namespace = dict(inspect.unwrap(function).__globals__)
-    return _run(source, _name(function), namespace, flags=annotations.compiler_flag)
-
-
-def _name(function: Function) -> str:
-    return str(getattr(function, "__name__", function))
+    return _run(source, function.__name__, namespace, flags=annotations.compiler_flag)
 
 
 def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Function:

@@ -12,6 +12,7 @@ from pagesim.exercises.registry import exercises, get
 from pagesim.exercises.shrink import smallest
 from pagesim.exercises.verdict import Verdict
 from pagesim.lesson import progress_file
+from pagesim.player.describe import counted
 
 _asked: set[str] = set()
 _hinted: dict[str, int] = {}
@@ -54,13 +55,12 @@ def solution(number: str) -> Shown:
     exercise = get(number)
     if number not in _asked:
         _asked.add(number)
-        shows = (
-            f'This shows the whole solution of {number}. There are also hints: `hint("{number}")`.'
+        return Shown(
+            f'This shows the whole solution of {number}. There are also hints: `hint("{number}")`. '
+            f'If you are sure, call `solution("{number}")` again.'
         )
-        return Shown(f'{shows} If you are sure, call `solution("{number}")` again.')
     keep(number, solution=True)
-    places = "\n".join(f"* `{place}`" for place in exercise.vllm)
-    return Shown(f"```python\n{exercise.solution}```\n\nIn vLLM {exercise.release}:\n\n{places}")
+    return Shown(f"```python\n{exercise.solution}```\n\n{exercise.in_vllm}")
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ def _mark(entry: Entry) -> str:
 
 def _done(entry: Entry) -> str:
     tries = f"{entry.tries} tr{'y' if entry.tries == 1 else 'ies'}" if entry.tries else ""
-    hints = f"{entry.hints} hint{'' if entry.hints == 1 else 's'}" if entry.hints else ""
+    hints = counted(entry.hints, "hint") if entry.hints else ""
     return ", ".join(part for part in (tries, hints, "solution seen" * entry.solution) if part)

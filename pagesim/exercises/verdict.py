@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.exercises.beside import beside, opened
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
+from pagesim.player.describe import counted
 
 if TYPE_CHECKING:
     from pagesim.timeline.pair import Compared
@@ -77,8 +78,7 @@ class Verdict:
     def headline(self) -> str:
         """The first line."""
         if self.right:
-            cases = f"{self.tried} case{'' if self.tried == 1 else 's'}"
-            return f"{self.number} {self.title}: right ({cases})"
+            return f"{self.number} {self.title}: right ({counted(self.tried, 'case')})"
         return f"{self.number} {self.title}: {'wrong' if self.tried else 'not written yet'}"
 
     def __str__(self) -> str:

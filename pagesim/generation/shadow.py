@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pagesim.cache import AttentionMetadata
+from pagesim.cache import AttentionMetadata, KVPool
 from pagesim.cache.cache_engine import BlockMoves
 from pagesim.generation.engine import Engine
 
@@ -60,7 +60,7 @@ class ShadowedEngine(Engine):
         return super().forward(batch)
 
     @staticmethod
-    def _blank(pool: Any) -> NDArray[np.int64]:
+    def _blank(pool: KVPool) -> NDArray[np.int64]:
         return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
 
     def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:

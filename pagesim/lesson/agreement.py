@@ -2,7 +2,7 @@
 
 import math
 from ast import literal_eval
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any
 
 _KINDS: tuple[tuple[Any, str], ...] = (
@@ -90,7 +90,7 @@ def _read(text: str) -> Any:
         return text
 
 
-def _names(parts: Mapping[Any, Any]) -> str:
+def _names(parts: Iterable[Hashable]) -> str:
     return ", ".join(map(str, parts)) or "none"
 
 

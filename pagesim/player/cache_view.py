@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from pagesim.files.jsonl import JsonObject
+from pagesim.journal.effects import Name
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.player.colors import color_of, names_in, places
 
@@ -15,8 +15,8 @@ class CacheView:
     """A state whose tables have names, and places that determine their colours."""
 
     state: State
-    tables: Mapping[Any, TableState]
-    places: Mapping[Any, int]
+    tables: Mapping[Name, TableState]
+    places: Mapping[Name, int]
     token_words: Mapping[int, str]
     """A run's own texts for its tokens."""
 
@@ -61,9 +61,9 @@ class CacheView:
         return {name: ids for name, ids in found.items() if ids}
 
     @cached_property
-    def owners(self) -> dict[int, list[Any]]:
+    def owners(self) -> dict[int, list[Name]]:
         """Block id → the names of the sequences whose table holds it, in table order."""
-        found: dict[int, list[Any]] = {}
+        found: dict[int, list[Name]] = {}
         for name, table in self.tables.items():
             for block_id in dict.fromkeys(table.block_ids):
                 found.setdefault(block_id, []).append(name)
@@ -109,11 +109,11 @@ class CacheView:
         """Whether a block is not in the first pool, in which the model computes."""
         return block_id not in next(iter(self.pools.values()))
 
-    def color(self, name: Any) -> str:
+    def color(self, name: Name) -> str:
         """The colour of a sequence, as ``#RRGGBB``."""
         return color_of(self.places[name])
 
-    def tokens(self, name: Any, index: int) -> tuple[int, ...]:
+    def tokens(self, name: Name, index: int) -> tuple[int, ...]:
         """The tokens known of one block of a table, oldest first."""
         table, start = self.tables[name], index * self.block_size
         return table.token_ids[start : start + table.fill[index]]

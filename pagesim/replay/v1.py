@@ -120,7 +120,20 @@ class FreeQueuePlayer(V1Player):
         self.queue.prepend_n([self.blocks[block_id] for block_id in ids])
 
 
-class BlockPoolPlayer(V1Player):
+class RequestsPlayer(V1Player):
+    """Requests that come and grow without a scheduler."""
+
+    def op_new_request(
+        self, request: str, prompt: list[int], salt: str | None = None, skip_reading: bool = False
+    ) -> None:
+        self.new_request(request, prompt, salt=salt, skip_reading=skip_reading)
+
+    def op_append(self, request: str, tokens: list[int]) -> None:
+        self.requests[request].append_output_token_ids(tokens)
+        self.name_contents(self.requests[request])
+
+
+class BlockPoolPlayer(RequestsPlayer):
     """Named tables on one pool."""
 
     def start(self, config: JsonObject) -> None:
@@ -133,13 +146,6 @@ class BlockPoolPlayer(V1Player):
     def state(self) -> JsonObject:
         tables = {name: ids_of(table) for name, table in self.tables.items()}
         return {"tables": tables, **self.pool_state(self.pool)}
-
-    def op_new_request(self, request: str, prompt: list[int], salt: str | None = None) -> None:
-        self.new_request(request, prompt, salt=salt)
-
-    def op_append(self, request: str, tokens: list[int]) -> None:
-        self.requests[request].append_output_token_ids(tokens)
-        self.name_contents(self.requests[request])
 
     def op_get_new(self, table: str, n: int) -> list[int]:
         new = self.pool.get_new_blocks(n)
@@ -179,7 +185,7 @@ class BlockPoolPlayer(V1Player):
         return round(self.pool.get_usage(), 9)
 
 
-class KVCacheManagerPlayer(V1Player):
+class KVCacheManagerPlayer(RequestsPlayer):
     """Requests on one KV cache manager; what a scheduler would do is done here."""
 
     def start(self, config: JsonObject) -> None:
@@ -190,15 +196,6 @@ class KVCacheManagerPlayer(V1Player):
     def state(self) -> JsonObject:
         tables = {name: self.manager.get_block_ids(name)[0] for name in self.requests}
         return {"tables": tables, **self.pool_state(self.manager.block_pool)}
-
-    def op_new_request(
-        self, request: str, prompt: list[int], salt: str | None = None, skip_reading: bool = False
-    ) -> None:
-        self.new_request(request, prompt, salt=salt, skip_reading=skip_reading)
-
-    def op_append(self, request: str, tokens: list[int]) -> None:
-        self.requests[request].append_output_token_ids(tokens)
-        self.name_contents(self.requests[request])
 
     def op_computed(self, request: str) -> JsonObject:
         blocks, num_tokens, _ = self.manager.get_computed_blocks(self.requests[request])

@@ -21,6 +21,8 @@ from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Server, Step
 from pagesim.simulation.waste import usage
 from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v1.config import CacheConfig as CacheConfigV1
+from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
 from pagesim.workload.request import Request
 
 IN_ORDER = "the next request is known only under first come, first served"
@@ -61,7 +63,9 @@ ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
 
 
 def why_not(
-    scheduler_config: Any, cache_config: Any, requests: Iterable[Request] = ()
+    scheduler_config: SchedulerConfig | SchedulerConfigV1,
+    cache_config: CacheConfig | CacheConfigV1,
+    requests: Iterable[Request] = (),
 ) -> str | None:
     """Why a run cannot be fast-forwarded, in words; None if it can.
 

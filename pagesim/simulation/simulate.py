@@ -15,7 +15,7 @@ import numpy as np
 from pagesim.checks import check_bool, check_time
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
-from pagesim.progress import Progress, ProgressCallback
+from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
@@ -201,8 +201,7 @@ def _check(
 ) -> None:
     check_bool("saturated", saturated)
     check_bool("record", record)
-    if not callable(progress):
-        check_bool("progress", progress, None)
+    check_progress(progress)
     if isinstance(warmup, bool) or not isinstance(warmup, int | float):
         raise TypeError(f"warmup must be a number, not {warmup!r} ({type(warmup).__name__})")
     if not 0 <= warmup < 1:

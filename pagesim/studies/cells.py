@@ -7,14 +7,13 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from pagesim.checks import as_json
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import JsonObject
+from pagesim.files.jsonl import Json, JsonObject
 
 Cell = JsonObject
-Grid = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
+Grid = Mapping[str, Iterable[Json]] | Iterable[Mapping[str, Json]]
 Function = Callable[..., JsonObject]
 
 MOST = 1_000_000
@@ -92,7 +91,7 @@ def failure(index: int, cell: Cell, error: BaseException, seconds: float = 0.0) 
     return CellResult(cell, None, message, seconds, index, trace)
 
 
-def _values(name: str, values: Any) -> list[Any]:
+def _values(name: str, values: Iterable[Json]) -> list[Json]:
     values = values.tolist() if hasattr(values, "tolist") else values
     # The order of a set differs between processes, so the sweep could not be resumed.
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
@@ -102,6 +101,6 @@ def _values(name: str, values: Any) -> list[Any]:
     return listed
 
 
-def _check(name: str, members: Iterable[tuple[Any, Any]]) -> None:
+def _check(name: str, members: Iterable[tuple[int | str, Json]]) -> None:
     for key, value in members:
         as_json(f"{name}[{key!r}]", value)

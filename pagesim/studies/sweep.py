@@ -18,7 +18,7 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.files import check_output
 from pagesim.files.jsonl import JsonObject
-from pagesim.progress import Progress, ProgressCallback
+from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.cell import simulate_cell
 from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure, run_cell
 
@@ -62,10 +62,9 @@ class Sweep:
         in_flight: int = 1024,
     ) -> None:
         check_int("in_flight", in_flight, minimum=1)
+        check_progress(progress)
         if not callable(function):
             raise TypeError(f"function must be callable with a cell's names, not {function!r}")
-        if progress is not None and not isinstance(progress, bool) and not callable(progress):
-            raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
         if executor is not None and not isinstance(executor, futures.Executor):
             raise TypeError(
                 f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask "

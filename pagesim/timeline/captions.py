@@ -4,10 +4,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from pagesim.journal.state import State
-from pagesim.player.describe import name_text
+from pagesim.player.describe import counted, name_text
 from pagesim.timeline.captions_v1 import PARTS as V1
 from pagesim.timeline.events import Event, Scheduled
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
 
 
 def caption(event: Event, state: State) -> str:
@@ -41,12 +41,10 @@ def _placed(facts: Facts, verb: str) -> list[str]:
     count = sum(effect.count for effect in (*facts.of("write"), *facts.of("hit")))
     changed = [change for change in facts.event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
-    need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
-    head = f"{facts.who} {verb}"
-    head = f"{head} with {tokens(count)}, which {need}" if count else f"{head} empty"
+    prompt = f"with {tokens_and_blocks(count, needed)}" if count else "empty"
     others = [name_text(change.table) for change in changed[1:]]
     shared = f"{' and '.join(others)} {pick(others, 'shares', 'share')} them" if others else ""
-    return [head, *_hits(facts), *_taken(facts), shared]
+    return [f"{facts.who} {verb} {prompt}", *_hits(facts), *_taken(facts), shared]
 
 
 def _append(facts: Facts) -> list[str]:
@@ -207,11 +205,7 @@ def _given_back(facts: Facts) -> list[str]:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")
     elif returned:
         parts.append(f"{blocks(returned)} have no owner left: they return one by one in this order")
-    if kept := facts.kept:
-        parts.append(
-            f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
-        )
-    return parts
+    return [*parts, *still_used(facts)]
 
 
 def _heaviest(facts: Facts) -> list[str]:
@@ -227,17 +221,16 @@ def _heaviest(facts: Facts) -> list[str]:
     return [f"{facts.event.marks[0].name}: most of it, {sums[block]:.3g}, on block {block}"]
 
 
-def _keys(count: int) -> str:
-    return f"{count} key{'' if count == 1 else 's'}"
-
-
 def _read(facts: Facts) -> list[str]:
     """A kernel's program has loaded keys; what it then holds stands in the other marks."""
     mark, *held = facts.event.marks
     size = facts.state.block_size
     where = blocks(dict.fromkeys(int(slot) // size for slot, _ in mark.numbers))
     now = ", ".join(f"{it.name} {it.numbers[0][1]:.3g}" for it in held if it.numbers)
-    return [f"{facts.who}: {mark.name} reads {_keys(len(mark.numbers))} from {where}", f"now {now}"]
+    return [
+        f"{facts.who}: {mark.name} reads {counted(len(mark.numbers), 'key')} from {where}",
+        f"now {now}",
+    ]
 
 
 _PARTS: dict[str, Callable[[Facts], list[str]]] = {

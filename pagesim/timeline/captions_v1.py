@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
 
 FRONT = 0
 
@@ -13,9 +13,8 @@ def _placed(facts: Facts, verb: str) -> list[str]:
     found = sum(effect.count for effect in facts.of("hit"))
     count = computed + found + len(facts.of("null")) * facts.state.block_size
     needed = sum(len(change.block_ids) for change in facts.event.tables)
-    need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
     return [
-        f"{facts.who} {verb} with {tokens(count)}, which {need}",
+        f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}",
         *_hits(facts, found, computed),
         *nulls(facts),
         *_taken(facts),
@@ -105,11 +104,7 @@ def _given_back(facts: Facts) -> list[str]:
             f"{blocks(back)} {pick(back, 'is', 'are')} cached and {pick(back, 'goes', 'go')} to "
             f"the back{why if len(back) > 1 else ''}"
         )
-    if kept := facts.kept:
-        parts.append(
-            f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
-        )
-    return parts
+    return [*parts, *still_used(facts)]
 
 
 def _preempt(facts: Facts) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sized
 
 from pagesim.journal.state import State
-from pagesim.player.describe import name_text
+from pagesim.player.describe import counted, name_text
 from pagesim.timeline.events import Effect, Event
 
 
@@ -19,7 +19,12 @@ def blocks(ids: Iterable[int]) -> str:
 
 def tokens(count: int) -> str:
     """'1 token', or '7 tokens'."""
-    return f"{count} token{'' if count == 1 else 's'}"
+    return counted(count, "token")
+
+
+def tokens_and_blocks(count: int, needed: int) -> str:
+    """'1 token, which needs 1 block'."""
+    return f"{tokens(count)}, which need{'s' * (count == 1)} {counted(needed, 'block')}"
 
 
 def pick(items: Sized, one: str, several: str) -> str:
@@ -81,6 +86,13 @@ class Facts:
             return False
         first = next(iter(self.state.lists))
         return not self.evicted or self.source.get(self.evicted[0], "") != first
+
+
+def still_used(facts: Facts) -> list[str]:
+    """The blocks that lost an owner and have another."""
+    kept = facts.kept
+    words = pick(kept, "stays: others use it", "stay: others use them")
+    return [f"{blocks(kept)} {words}"] if kept else []
 
 
 def nulls(facts: Facts) -> list[str]:

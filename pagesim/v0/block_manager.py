@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pagesim.checks import Flag, Fraction, Positive, check_int, check_time, checked
 from pagesim.errors import UsageError
-from pagesim.journal import event
+from pagesim.journal import Kept, event
 from pagesim.journal.state import State
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import cdiv
@@ -72,7 +72,7 @@ class SelfAttnBlockSpaceManager:
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
         self._cow_tracker = self._gpu.cow_tracker
         self.journal = self.block_allocator.journal
-        self.block_tables: dict[int, BlockTable] = {}
+        self.block_tables: Kept[int, BlockTable] = Kept(self.journal)
         self.block_allocator.tables = self.block_tables
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
@@ -185,7 +185,6 @@ class SelfAttnBlockSpaceManager:
         self._last_access.remove_seq(seq.seq_id)
         self._computed_blocks.remove_seq(seq.seq_id)
         del self.block_tables[seq.seq_id]
-        self.journal.undo(self.block_tables.__setitem__, seq.seq_id, table)
         self.journal.closed(table)
 
     # -- prefix caching --------------------------------------------------------------------------
@@ -294,7 +293,6 @@ class SelfAttnBlockSpaceManager:
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
         self.block_tables[seq.seq_id] = table
-        self.journal.undo(self.block_tables.pop, seq.seq_id)
         self.journal.opened(table, seq.seq_id)
         self._computed_blocks.add_seq(seq.seq_id)
         self._last_access.add_seq(seq.seq_id)

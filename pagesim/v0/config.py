@@ -20,8 +20,9 @@ from pagesim.checks import (
     PositiveCount,
     check_choice,
     check_fields,
+    check_token_budget,
 )
-from pagesim.errors import UnsupportedError, UsageError
+from pagesim.errors import UnsupportedError
 
 Mode = Annotated[str | None, partial(check_choice, known=("swap", "recompute", None))]
 
@@ -75,15 +76,5 @@ class SchedulerConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        tokens, longest = self.max_num_batched_tokens, self.max_model_len
-        if tokens < longest and not self.enable_chunked_prefill:
-            raise UsageError(
-                f"max_num_batched_tokens ({tokens}) must be at least max_model_len ({longest}): a "
-                f"prompt is computed in one step. Raise it, lower max_model_len, or set "
-                f"enable_chunked_prefill"
-            )
-        if tokens < self.max_num_seqs:
-            raise UsageError(
-                f"max_num_batched_tokens ({tokens}) must be at least max_num_seqs "
-                f"({self.max_num_seqs}): each sequence takes one token per step"
-            )
+        longest = 0 if self.enable_chunked_prefill else self.max_model_len
+        check_token_budget(self.max_num_batched_tokens, self.max_num_seqs, longest)

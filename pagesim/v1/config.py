@@ -17,6 +17,7 @@ from pagesim.checks import (
     PositiveCount,
     check_fields,
     check_int,
+    check_token_budget,
 )
 from pagesim.errors import UnsupportedError, UsageError
 
@@ -74,18 +75,8 @@ class SchedulerConfig:
                 f"long_prefill_token_threshold ({self.long_prefill_token_threshold}) must be at "
                 f"most max_model_len ({self.max_model_len}), or 0 for no limit"
             )
-        tokens, longest = self.max_num_batched_tokens, self.max_model_len
-        if tokens < longest and not self.enable_chunked_prefill:
-            raise UsageError(
-                f"max_num_batched_tokens ({tokens}) must be at least max_model_len ({longest}): a "
-                f"prompt is computed in one step. Raise it, lower max_model_len, or set "
-                f"enable_chunked_prefill"
-            )
-        if self.max_num_batched_tokens < self.max_num_seqs:
-            raise UsageError(
-                f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
-                f"max_num_seqs ({self.max_num_seqs}): each request takes a token a step"
-            )
+        longest = 0 if self.enable_chunked_prefill else self.max_model_len
+        check_token_budget(self.max_num_batched_tokens, self.max_num_seqs, longest)
 
 
 def check_window(sliding_window: Any, retention_interval: Any, block_size: int) -> None:

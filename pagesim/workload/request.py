@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -159,7 +159,7 @@ class Workload(Sequence[Request]):
         return Workload(self.name, self.source, tuple(requests))
 
 
-def poisson_arrivals(generator: np.random.Generator, n: int, rate: Any) -> list[float]:
+def poisson_arrivals(generator: np.random.Generator, n: int, rate: float) -> list[float]:
     """``n`` arrival times in seconds, the gaps exponential with a mean of 1 / ``rate``."""
     if not 0 < check_time("requests_per_s", rate) < math.inf:
         raise UsageError(

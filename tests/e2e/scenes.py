@@ -6,7 +6,7 @@ import random
 
 import pagesim
 from pagesim import Question, SelfAttnBlockSpaceManager, Sequence, SequenceGroup, SequenceStatus
-from tests.timeline.runs import ManagerRun
+from tests.timeline.random_calls.manager import ManagerRun
 
 
 def small() -> pagesim.Timeline:

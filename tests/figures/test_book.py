@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from xml.etree import ElementTree
 
@@ -17,7 +16,7 @@ from pagesim.figures.__main__ import GALLERY, words
 from pagesim.figures.book import BOOK
 from pagesim.figures.book.batching import ANSWERS, DECODE, PREFILL, continuous, static, steps_of
 from pagesim.figures.book.five_kinds import kinds
-from pagesim.figures.book.kit import DATA, LOOK
+from pagesim.figures.book.kit import LOOK, data
 from pagesim.figures.book.server import HERE, here, server
 from pagesim.figures.book.two_pools import moments
 from pagesim.figures.encode import image_bytes
@@ -144,4 +143,4 @@ def test_the_words_of_a_damaged_page_are_the_models() -> None:
     pytest.importorskip("torch", reason="the small model needs torch")
     from tools import word_path
 
-    assert json.loads((DATA / "word_path.json").read_text(encoding="utf-8")) == word_path.run()
+    assert data("word_path") == word_path.run()

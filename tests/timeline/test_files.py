@@ -14,7 +14,9 @@ import pytest
 import pagesim
 from pagesim.timeline import Question, Timeline, file
 from pagesim.timeline.header import state_as_dict
-from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
+from tests.timeline.random_calls.manager import ManagerRun
+from tests.timeline.random_calls.tables import TableRun
+from tests.timeline.runs import SOURCES, recorded
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
 KINDS = ("free list", "evictor")

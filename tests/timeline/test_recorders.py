@@ -10,7 +10,8 @@ import pytest
 import pagesim
 from pagesim import Timeline, record
 from pagesim.journal import Journal
-from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
+from tests.timeline.random_calls.manager import ManagerRun
+from tests.timeline.runs import SOURCES, comparable, watched
 from tests.timeline.scenes import new_story
 
 

@@ -13,7 +13,7 @@ from pagesim import record
 from pagesim.journal.effects import DECISIONS
 from pagesim.replay import replay_file
 from pagesim.timeline import Event, Move, Scheduled, Timeline
-from tests.timeline.runs import SchedulerRun
+from tests.timeline.random_calls.scheduler import SchedulerRun
 from tests.timeline.scenes import in_queues, words
 from tests.v0.scheduling.engine import Engine
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import pagesim
 from pagesim.timeline import State, Timeline
-from tests.timeline.runs import SOURCES, ManagerRun, TableRun, comparable, watched
+from tests.timeline.random_calls.manager import ManagerRun
+from tests.timeline.random_calls.tables import TableRun
+from tests.timeline.runs import SOURCES, comparable, watched
 
 SEEDS = st.integers(0, 2**32 - 1)
 EXAMPLES = int(os.environ.get("PAGESIM_STATES", "6"))

@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pagesim.player.describe import counted
 from tools.course import NOTEBOOKS
 from tools.course.canonical import NotebookError, dumps, read
 from tools.course.compare import differences
@@ -94,9 +95,8 @@ def main(arguments: list[str] | None = None) -> int:
         print("\n" + "\n".join(outcome.problems), file=sys.stderr)
     seconds = time.monotonic() - begun
     over = f" (the course's budget is {COURSE_SECONDS} s)" if seconds > COURSE_SECONDS else ""
-    count = len(outcomes) - len(failed)
-    plural = "" if count == 1 else "s"
-    print(f"{count} notebook{plural} passed, {len(failed)} failed in {seconds:.1f} s{over}")
+    passed = counted(len(outcomes) - len(failed), "notebook")
+    print(f"{passed} passed, {len(failed)} failed in {seconds:.1f} s{over}")
     return 1 if failed else 0
 
 

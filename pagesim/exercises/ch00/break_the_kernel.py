@@ -33,7 +33,7 @@ production, and why?
 from typing import Any
 
 from pagesim.cache import pad_block_tables
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 from pagesim.exercises.launching import decode_batch, quiet
 
 Tables = list[list[int]]
@@ -108,7 +108,7 @@ def outcome(wrong: Tables, tables: Tables, *batch: Any) -> str:
         return f"tables of another shape: {wrong}"
     pairs = (pair for a, b in zip(tables, wrong, strict=True) for pair in zip(a, b, strict=True))
     if (changed := sum(old != new for old, new in pairs)) != 1:
-        return f"{count(changed, 'id')} changed: {wrong}"
+        return f"{counted(changed, 'id')} changed: {wrong}"
     given = decode_batch(tables, *batch)
     seen = torch.tensor(pad_block_tables(wrong), device=given["block_tables"].device)
     try:

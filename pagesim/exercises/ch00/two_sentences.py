@@ -32,7 +32,7 @@ Then try sentences of your own, and compare your prediction with `pagesim.Story`
 """
 
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, count, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, counted, placed_together
 from pagesim.v0.block.interfaces import Device
 
 Lists = tuple[list[int], list[int], list[int]]
@@ -94,9 +94,9 @@ def oracle(
 
 def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) -> str:
     for number, sentence in enumerate((first, second)):
-        table, truth, words = yours[number], right[number], count(len(sentence.split()), "word")
+        table, truth, words = yours[number], right[number], counted(len(sentence.split()), "word")
         if len(table) != len(truth):
-            needs = f"a block holds {block_size}, so it needs {count(len(truth), 'block')}"
+            needs = f"a block holds {block_size}, so it needs {counted(len(truth), 'block')}"
             rule = (
                 "The last one may be partly empty, but none is taken before there is a word for it"
             )
@@ -105,7 +105,7 @@ def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) ->
             rule = "Both sentences take blocks from one pool, and no block has two owners here"
             return f"Block {min(shared)} belongs to s0. {rule}, not even one with empty slots."
         if table != truth:
-            first_ones = count(len(truth), "block")
+            first_ones = counted(len(truth), "block")
             return f"s{number} takes {first_ones} from the front of the free list, in its order."
     return "The free list has the blocks that are left, in the order in which they will be taken."
 

@@ -31,7 +31,7 @@ have room for 4 such requests.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate, which has no guess to make
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.simulation.baselines.contiguous import ask_pow2
@@ -118,7 +118,7 @@ def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: 
     if yours[0] == asked:
         costs = power_of_two_from(asked)
         grants = f"A buddy allocator hands out powers of two, so {asked} slots cost {costs}"
-        return f"{grants}. A pool of {pool} slots has room for {count(batch, 'such request')}."
+        return f"{grants}. A pool of {pool} slots has room for {counted(batch, 'such request')}."
     if yours[0] == power_of_two_from(prompt + answer):
         guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
         return f"The server knows the prompt, so it guesses only the output: {guessed}."

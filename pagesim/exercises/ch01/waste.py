@@ -32,7 +32,7 @@ end.)
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.append_slots
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.simulation import simulate
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.workload import Request
@@ -94,15 +94,15 @@ def oracle(
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
-        return f"The allocation holds {count(stored, 'token')}, including those of the prompt."
+        return f"The allocation holds {counted(stored, 'token')}, including those of the prompt."
     if yours[1] == answer != right[1]:
-        written = f"{stored - prompt} of the {count(answer, 'token')}"
+        written = f"{stored - prompt} of the {counted(answer, 'token')}"
         return f"Of the output, {written} are stored, and their slots are no longer reserved."
     ends = f"The request ends with {prompt} + {answer} tokens"
     if yours[1] == row - stored != right[1]:
-        last = f"so it will never use the last {count(right[2], 'slot')}. That is internal"
+        last = f"so it will never use the last {counted(right[2], 'slot')}. That is internal"
         return f"Reserved slots are those that will be used. {ends}, {last}."
     if sum(yours) != row:
         return f"Each of the {row} slots is of exactly one kind, but yours add up to {sum(yours)}."
-    used = f"{count(right[1], 'slot')} will still be used. That is what reserved means"
+    used = f"{counted(right[1], 'slot')} will still be used. That is what reserved means"
     return f"{ends} and has {stored} now, so {used}."

@@ -26,7 +26,7 @@ right for every block size.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.append_slots
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, count
+from pagesim.exercises.kit import Case, Cases, Random, Story, counted
 
 
 def needs_a_block(length: int, block_size: int) -> bool:
@@ -64,9 +64,9 @@ def oracle(length: int, block_size: int, *, record: bool = False) -> tuple[bool,
 
 def why(yours: bool, right: bool, length: int, block_size: int) -> str:
     room = -length % block_size
-    last = f"After {count(length, 'token')}, the last block of {count(block_size, 'slot')} has"
+    last = f"After {counted(length, 'token')}, the last block of {counted(block_size, 'slot')} has"
     if not room:
         full = f"{last} no room: the next token needs a block."
         return f"{full} A division by 1 never leaves 1." if block_size == 1 else full
     late = " If length % block_size is 1, the sequence has just taken a block."
-    return f"{last} room for {count(room, 'more token')}." + late * (length % block_size == yours)
+    return f"{last} room for {counted(room, 'more token')}." + late * (length % block_size == yours)

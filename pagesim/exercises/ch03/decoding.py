@@ -18,7 +18,11 @@ from pagesim.exercises.launching import (
 from pagesim.exercises.values import close
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
+
+    from pagesim.kernels.xray.trace import AccessTrace
 
 Tables = list[list[int]]
 Answer = dict[str, Any]
@@ -76,7 +80,7 @@ def _unread(trace: Any) -> str:
     return ""
 
 
-def _far_reads(trace: Any, batch: dict[str, Tensor], length: int) -> str:
+def _far_reads(trace: AccessTrace, batch: dict[str, Tensor], length: int) -> str:
     names, size = ("k_cache", "v_cache"), length * HEAD_DIM
     rows = [FarRow(name, batch[name], FAR * HEAD_DIM, size) for name in names]
     seen = far_rows(trace, "read", rows).items()
@@ -104,7 +108,7 @@ def _batch(tables: Tables, lengths: list[int], block_size: int, window: int) -> 
     return batch
 
 
-def _rounded(rows: Any) -> list[list[float]]:
+def _rounded(rows: NDArray[np.floating]) -> list[list[float]]:
     return [[round(float(x), 4) for x in row] for row in rows]
 
 

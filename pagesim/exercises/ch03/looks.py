@@ -34,7 +34,7 @@ class OneByOne(Sequence[float]):
         return number
 
 
-class OnePage(np.ndarray[Any, Any]):
+class OnePage(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
     """A cache [num_blocks, block_size, head_dim] that gives the numbers of one block at a time."""
 
     page = math.inf
@@ -50,7 +50,7 @@ class OnePage(np.ndarray[Any, Any]):
         return found
 
 
-def one_page(cache: npt.NDArray[Any]) -> OnePage:
+def one_page(cache: npt.NDArray[np.float64]) -> OnePage:
     """The cache as a student is given it."""
     given = cache.view(OnePage)
     given.page = cache[0].size

@@ -45,7 +45,7 @@ import numpy.typing as npt
 
 from pagesim.cache import slots_of
 from pagesim.exercises.ch03.looks import one_page
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, count, placed
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, counted, placed
 from pagesim.exercises.values import has_nan
 
 Array = npt.NDArray[np.float64]
@@ -105,7 +105,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def words(table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
-    what = f"table {table}, {count(length, 'token')}, {block_size} slots to a block"
+    what = f"table {table}, {counted(length, 'token')}, {block_size} slots to a block"
     what += ", keys in the thousands" if scale > 1000 else ""
     return what + (", old elements in the other slots of the table" if old else "")
 
@@ -146,7 +146,7 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
         if scale > 1000:
             return "With keys this large, exp(score) overflows: subtract the largest score first."
         if filled < block_size:
-            holds = f"Logical block {pages - 1} holds {count(filled, 'token')}"
+            holds = f"Logical block {pages - 1} holds {counted(filled, 'token')}"
             return f"{holds}. The slots behind are NaN, and even 0 times NaN is NaN."
         if len(table) > pages:
             ends = f"The tokens end in logical block {pages - 1}"
@@ -159,7 +159,7 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
     if pages > 1:
         weighed = "their weights are relative to the largest score so far"
         return f"All {pages} blocks count, and {weighed}: a larger one rescales ell and acc."
-    read = f"The sequence has {count(length, 'token')}, all in block {table[0]}"
+    read = f"The sequence has {counted(length, 'token')}, all in block {table[0]}"
     return f"{read}, and the score of each is q · k / sqrt(head_dim)."
 
 

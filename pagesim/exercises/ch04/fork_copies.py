@@ -29,7 +29,7 @@ With a prompt of 7 tokens, 2 samples and blocks of 4, it is `[(1, 2)]`. What is 
 * vllm/core/block/common.py: CopyOnWriteTracker.record_cow, RefCounter
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, count
+from pagesim.exercises.kit import Case, Cases, Random, Story, counted
 
 Pairs = list[tuple[int, int]]
 
@@ -67,7 +67,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def words(prompt: int, samples: int, block_size: int) -> str:
-    both = f"{count(prompt, 'token')}, {count(samples, 'sample')}"
+    both = f"{counted(prompt, 'token')}, {counted(samples, 'sample')}"
     return f"a prompt of {both}, blocks of {block_size}"
 
 

@@ -43,7 +43,7 @@ from itertools import product
 
 from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch06.prompts import fault_of
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 
 Pair = tuple[list[int], list[int]]
 
@@ -117,7 +117,7 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
         return ""
-    tokens, rest = count(len(yours[1]), "token"), count(length - most, "token")
+    tokens, rest = counted(len(yours[1]), "token"), counted(length - most, "token")
     can_be = f"It can be {most} of {length}, so that only {rest} must be computed"
     return f"{found} of {tokens} need not be computed. {can_be}."
 

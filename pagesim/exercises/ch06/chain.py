@@ -41,7 +41,7 @@ You may put into the digests whatever you like: `check` compares only which of t
 
 from collections.abc import Callable
 
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 
 Prompts = list[list[int]]
 Hashes = list[list[str]]
@@ -142,7 +142,7 @@ def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
         return ""
     for number, (prompt, row) in enumerate(zip(prompts, yours, strict=True)):
         if len(row) != (full := len(prompt) // block_size):
-            has, so = count(len(prompt), "token"), count(full, "full block")
+            has, so = counted(len(prompt), "token"), counted(full, "full block")
             return f"Prompt {number} has {has}, which makes {so}, each with a hash."
     stands = "A hash depends on the tokens of its block and on all tokens before them, in order"
     share = f"two blocks of {block_size} tokens have the same hash only if both are equal"

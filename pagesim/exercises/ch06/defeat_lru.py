@@ -42,7 +42,7 @@ from itertools import pairwise
 
 from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch06.prompts import fault_of, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 from pagesim.timeline.pair import Compared, compare
 from pagesim.v0.block.interfaces import Device
 
@@ -70,7 +70,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
-    return Goal([[0]], f"no hit with {count(num_blocks, 'block')}, only hits with {num_blocks + 1}")
+    return Goal(
+        [[0]], f"no hit with {counted(num_blocks, 'block')}, only hits with {num_blocks + 1}"
+    )
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
@@ -85,10 +87,10 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
-    of_all = f"of {count(lookups, 'lookup')} hit"
+    of_all = f"of {counted(lookups, 'lookup')} hit"
     for number, found in enumerate(small, 1):
         if found:
-            return f"With {count(num_blocks, 'block')}, {found} {of_all} in round {number}."
+            return f"With {counted(num_blocks, 'block')}, {found} {of_all} in round {number}."
     for number, found in enumerate(large[1:], 2):
         if found < lookups:
             return f"With {num_blocks + 1} blocks, only {found} {of_all} in round {number}."
@@ -128,5 +130,5 @@ def play(num_blocks: int, block_size: int) -> Timeline:
 def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
     """The rounds of the answer in both pools."""
     small, large = (rounds(yours, num_blocks + more, block_size, 3) for more in (0, 1))
-    one, other = (f"Your rounds with {count(num_blocks + more, 'block')}" for more in (0, 1))
+    one, other = (f"Your rounds with {counted(num_blocks + more, 'block')}" for more in (0, 1))
     return compare(small, large, (one, other))

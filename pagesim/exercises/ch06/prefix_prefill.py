@@ -40,14 +40,19 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_prefix
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close, parted
 from pagesim.exercises.launching import arrays, decode_batch, launched
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Rows = npt.NDArray[np.floating]
 Ints = list[int]
@@ -76,7 +81,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         )
 
 
-def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Any]:
+def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Tensor]:
     """The launcher's arguments but for out: caches, tables and the new tokens' queries."""
     import torch
 
@@ -88,7 +93,7 @@ def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str,
     return found | {"query_start": torch.tensor(starts, dtype=torch.int32, device=device)}
 
 
-def call(prefix_prefill: Callable[..., None], *case: Any) -> Any:
+def call(prefix_prefill: Callable[..., None], *case: Any) -> Tensor:
     """Launch the student's kernel."""
     import torch
 

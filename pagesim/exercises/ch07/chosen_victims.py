@@ -17,7 +17,9 @@ Pick = Callable[[list[Candidate]], int]
 class VictimQueue(deque[SequenceGroup]):
     """A queue from whose end the scheduler pops a victim: here it gets the one that is picked."""
 
-    def __init__(self, groups: Iterable[SequenceGroup], pick: Callable[[Any], int]) -> None:
+    def __init__(
+        self, groups: Iterable[SequenceGroup], pick: Callable[[list[SequenceGroup]], int]
+    ) -> None:
         super().__init__(groups)
         self._pick = pick
 

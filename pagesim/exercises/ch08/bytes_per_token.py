@@ -42,7 +42,7 @@ bytes are 64 bytes.
 * vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.exercises.kit import Case, Cases, Random, counted
 from pagesim.sizing.hf_config import parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
 
@@ -122,6 +122,6 @@ def why(right: int, config: Config) -> str:
     if spec.is_mla:
         vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} elements"
         return f"In each layer, a token stores one vector of {vector} of 2 bytes, and nothing else."
-    layers, heads = count(spec.num_layers, "layer"), count(spec.num_kv_heads, "KV head")
+    layers, heads = counted(spec.num_layers, "layer"), counted(spec.num_kv_heads, "KV head")
     numbers = f"{heads} · {spec.head_dim} elements · 2 bytes = {right:,}"
     return f"The bytes are {layers} · 2 (key and value) · {numbers}."

@@ -52,7 +52,7 @@ own.
 import re
 
 from pagesim.exercises.ch08.logs import LOGS, read, without_the_answer
-from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.exercises.kit import Case, Cases, Random, counted
 from pagesim.sizing.model import PRESETS, ModelSpec
 from pagesim.sizing.presets import preset_name
 
@@ -118,9 +118,9 @@ def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
 
 def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
     found = read(log)
-    heads = count(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
+    heads = counted(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
     null = " V1 keeps one block for itself, the null block." if found.engine == "v1" else ""
-    number = count(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
+    number = counted(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
     blocks = f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens"
     product = f"{model['layers']} layers · 2 · {heads} per GPU · {model['head_dim']} elements"
     return f"{blocks} · {product} of {number}.{null}"

@@ -45,7 +45,7 @@ and the first full block. Three blocks are taken, and only the first full block 
 * vllm/v1/core/block_pool.py: BlockPool.free_blocks
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.timeline.record import record as recorded
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 
@@ -91,8 +91,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def words(num_tokens: int, num_computed: int, *blocks: int) -> str:
     free, taken, size = blocks
-    tokens = f"{count(num_tokens, 'token')}, {num_computed} computed"
-    others = f"{count(free, 'other block')} free; {count(taken, 'block')} taken"
+    tokens = f"{counted(num_tokens, 'token')}, {num_computed} computed"
+    others = f"{counted(free, 'other block')} free; {counted(taken, 'block')} taken"
     return f"{tokens}; {others}; blocks of {size}"
 
 
@@ -111,7 +111,7 @@ def oracle(
             other = Request("s1", range(10**6, 10**6 + num_taken * block_size))
             manager.allocate_slots(other, num_taken * block_size, has_scheduled_reqs=False)
     found = manager.get_computed_blocks(request)[1]
-    return found, run.annotate(title=f"Preempted: it finds {count(found, 'token')} again")
+    return found, run.annotate(title=f"Preempted: it finds {counted(found, 'token')} again")
 
 
 def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
@@ -122,8 +122,8 @@ def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
         return "At least one token must be computed. Otherwise there is nothing to sample from."
     if yours > num_computed:
         return f"Only {num_computed} tokens had been computed."
-    queue = f"{count(free, 'free block')}, then the full blocks from the last to the first"
+    queue = f"{counted(free, 'free block')}, then the full blocks from the last to the first"
     if rest := num_computed % size:
-        queue = f"the block with {count(rest, 'token')}, then {queue}"
+        queue = f"the block with {counted(rest, 'token')}, then {queue}"
     are = "is" if taken == 1 else "are"
-    return f"The queue has {queue}. From its front, {count(taken, 'block')} {are} taken."
+    return f"The queue has {queue}. From its front, {counted(taken, 'block')} {are} taken."

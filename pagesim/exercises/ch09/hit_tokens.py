@@ -37,7 +37,7 @@ all blocks are cached, the second one is computed again.
 
 from itertools import product
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.timeline.record import record as recorded
 from pagesim.v1 import KVCacheManager, Request
 
@@ -79,7 +79,7 @@ def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
     elif any(cached):
         tag = "a hole" if any(cached[cached.index(False) :]) else "the beginning is cached"
     marks = " ".join("cached" if each else "not" for each in cached) or "none"
-    words = f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+    words = f"{counted(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
     return Case((num_tokens, cached, block_size), words, tag)
 
 
@@ -100,7 +100,7 @@ def oracle(
     with recorded(manager) as run:
         hits, found, _ = manager.get_computed_blocks(second)
         manager.allocate_slots(second, num_tokens - found, found, hits)
-    return found, run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")
+    return found, run.annotate(title=f"It finds {counted(found, 'token')} of its {num_tokens}")
 
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
@@ -112,4 +112,4 @@ def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size:
         return "The hits end at the first block that is not cached, whatever is behind it."
     if yours == right - block_size and all(cached):
         return "Only the block with the last token must be computed, and here it is not full."
-    return f"The first {count(right // block_size, 'block')} can be shared."
+    return f"The first {counted(right // block_size, 'block')} can be shared."

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pagesim.exercises.acts import count
 from pagesim.exercises.case import Case
-from pagesim.files.jsonl import numbered_objects
+from pagesim.files.jsonl import JsonObject, numbered_objects
+from pagesim.player.describe import counted
 from pagesim.replay.v1 import KVCacheManagerPlayer
 
 Op = tuple[str, dict[str, Any]]
 """An operation of a recording, and its arguments."""
 
 
-def observed(
-    player: KVCacheManagerPlayer, config: dict[str, Any], ops: list[Op]
-) -> list[dict[str, Any]]:
+def observed(player: KVCacheManagerPlayer, config: JsonObject, ops: list[Op]) -> list[JsonObject]:
     """What each operation returned, and the tables and the pool behind it."""
     player.config = config
     player.start(config)
@@ -35,7 +33,7 @@ def recording(path: Path) -> Case:
     return Case((header["config"], ops), words, name)
 
 
-def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> dict[str, Any]:
+def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> JsonObject:
     plain = {"max_model_len": 96, "enable_caching": True, "watermark": 0.0}
     return {"num_gpu_blocks": num_gpu_blocks, "block_size": block_size, **plain, **more}
 
@@ -65,7 +63,7 @@ def scenes(n: int) -> Iterator[Case]:
     def scene(tag: str, blocks: int, *parts: list[Op], **config: Any) -> Case:
         ops = [op for part in parts for op in part]
         words = "; ".join(_words(op, **args) for op, args in ops)
-        words = f"{tag}: {count(blocks, 'block')} of {n}; {words}"
+        words = f"{tag}: {counted(blocks, 'block')} of {n}; {words}"
         return Case((_config(blocks, n, **config), ops), words, tag)
 
     a, b, c = list(range(20)), list(range(100, 110)), list(range(200, 210))
@@ -118,7 +116,7 @@ def scenes(n: int) -> Iterator[Case]:
 def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> str:
     """An operation as a student reads it: what is given as tokens is counted."""
     given = [
-        count(len(value), "token") if isinstance(value, list) else f"{name}={value}"
+        counted(len(value), "token") if isinstance(value, list) else f"{name}={value}"
         for name, value in args.items()
     ]
     return f"{op} {request}" + f" ({', '.join(given)})" * bool(given)

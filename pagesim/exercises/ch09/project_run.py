@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pagesim.exercises.ch09.project_cases import Op
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal import event
 from pagesim.journal.effects import Name
 from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
@@ -18,7 +19,7 @@ from pagesim.v1.state import note_hits, note_written
 class Theirs:
     """A student's functions with the methods that a replay calls."""
 
-    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
+    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: JsonObject) -> None:
         watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
         self.block_pool, self.block_size = pool, config["block_size"]
         self.longest = config["max_model_len"]
@@ -82,7 +83,7 @@ class _Noted(Theirs):
 
     state: Any = KVCacheManager.state
 
-    def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: dict[str, Any]) -> None:
+    def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: JsonObject) -> None:
         super().__init__(make, pool, config)
         self.notes, self.journal = pool, pool.journal
         self.give_back = self.__dict__.pop("free")
@@ -128,7 +129,7 @@ class TheirPlayer(KVCacheManagerPlayer):
     def __init__(self, make: Callable[..., Any], noted: bool = False) -> None:
         self.make, self.noted = make, noted
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         V1Player.start(self, config)
         kinds: tuple[Any, Any] = (_NotedPool, _Noted) if self.noted else (BlockPool, Theirs)
         kind, manager = kinds
@@ -138,7 +139,7 @@ class TheirPlayer(KVCacheManagerPlayer):
         self.found = type(self.requests)()
 
 
-def recorded(player: KVCacheManagerPlayer, config: dict[str, Any], ops: list[Op]) -> Timeline:
+def recorded(player: KVCacheManagerPlayer, config: JsonObject, ops: list[Op]) -> Timeline:
     """What a manager does; an exception where that is not a run of pages at all."""
     player.start(config)
     with record(player.manager) as run:

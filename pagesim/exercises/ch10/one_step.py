@@ -41,8 +41,6 @@ tokens, but only 5 are left of the budget.
 * vllm/v1/core/sched/scheduler.py: Scheduler.schedule
 """
 
-from typing import Any
-
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
 from pagesim.timeline.record import record
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
@@ -97,7 +95,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
     for running, waiting, places, tag in shown:
         yield Case((running, waiting, 16, places), tag=tag)
     for _ in range(40):
-        names, running, waiting = iter("abcdefghijkl"), list[Any](), list[Any]()
+        names, running, waiting = iter("abcdefghijkl"), Rows(), Rows()
         for _ in range(rng.randrange(5)):
             tokens = rng.randint(2, 30)
             computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
@@ -166,8 +164,9 @@ def why(
     return f"{has}. So it still needs {tokens - done}."
 
 
-def play(*state: Any) -> Timeline:
-    return recorded_step(scheduler_with(*state), "One step, without phases")
+def play(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Timeline:
+    scheduler = scheduler_with(running, waiting, budget, max_num_seqs)
+    return recorded_step(scheduler, "One step, without phases")
 
 
 def recorded_step(scheduler: Scheduler, title: str) -> Timeline:

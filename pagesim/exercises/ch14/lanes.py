@@ -43,7 +43,7 @@ In vLLM's CUDA kernel, everything follows from a few sizes. Write
 * vllm/attention/ops/paged_attn.py: PagedAttention.split_kv_cache, which has x
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.exercises.kit import Case, Cases, Random, counted
 
 Reads = tuple[int, int, int, list[int]]
 
@@ -96,7 +96,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def words(head: int, block: int, query: int, cache: int, number: int) -> str:
     sizes = f"head size {head}, blocks of {block}, elements of {query} bytes in q and"
-    return f"lane {number}; {sizes} {count(cache, 'byte')} in the cache"
+    return f"lane {number}; {sizes} {counted(cache, 'byte')} in the cache"
 
 
 def oracle(head: int, block: int, query: int, cache: int, number: int) -> Reads:
@@ -113,19 +113,19 @@ def why(
     yours: Reads, right: Reads, head: int, block: int, query: int, cache: int, number: int
 ) -> str:
     group, vec, x, rows = right
-    lanes = count(group, "lane")
+    lanes = counted(group, "lane")
     if yours[0] != group:
         met = f"A warp of 32 lanes works on {min(block, 32)} tokens at once"
         return f"{met}, with {lanes} for each."
     if yours[1] != vec:
-        reads = f"a lane reads {16 // group} of them, which is {count(vec, 'element')}"
+        reads = f"a lane reads {16 // group} of them, which is {counted(vec, 'element')}"
         return f"A group of {lanes} reads 16 bytes of q together, so {reads}."
     if yours[2] != x:
-        return f"x counts the elements in 16 bytes of the cache, at {count(cache, 'byte')} each."
+        return f"x counts the elements in 16 bytes of the cache, at {counted(cache, 'byte')} each."
     if any(row >= head for row in yours[3]):
         return f"A head of {head} dimensions has the rows 0 to {head - 1}, and no others."
     tokens = min(16 // query, block)
-    lanes, step = count(block // tokens, "lane"), 32 * tokens // block
+    lanes, step = counted(block // tokens, "lane"), 32 * tokens // block
     takes = f"A lane takes {tokens} of the {block} tokens of a row at once, so a row has {lanes}"
     goes_on = f"lane {number} begins at row {rows[0]} and continues in steps of {step}"
     return f"{takes} and a warp reads {step} rows at a time. So {goes_on}."

@@ -47,7 +47,7 @@ Think first: what happens to a short sequence if the *number* of partitions is t
 from functools import lru_cache
 from heapq import heapify, heapreplace
 
-from pagesim.exercises.kit import Case, Cases, Goal, Random, count
+from pagesim.exercises.kit import Case, Cases, Goal, Random, counted
 
 PAGE, LEAST, OVERHEAD = 16, 128, 4
 
@@ -117,6 +117,6 @@ def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
     if time <= 1.02 * least:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
-    mine, theirs = (count(number, "program") for number in programs)
+    mine, theirs = (counted(number, "program") for number in programs)
     done = f"Partitions of {yours} tokens make {mine} and take {time} units of time"
     return f"{done}. Another size makes {theirs} and takes {least}."

@@ -33,7 +33,6 @@ A score may be as large as 1000 or as small as -1000, and a half may be empty.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +41,7 @@ from pagesim.exercises.kit import Case, Cases, Random, close
 
 Half = tuple[list[float], list[list[float]]]
 """Scores, and a value of two elements for each."""
-State = tuple[float, float, npt.NDArray[Any]]
+State = tuple[float, float, npt.NDArray[np.float64]]
 SHOWN: list[list[float]] = [[], [0.0], [3.0, 1.0], [2.0, 5.0], [-7.5]]
 SHOWN += [[-1000.0, -990.0], [1000.0, 998.0]]
 TAGS = ("the same maximum", "another maximum", "an empty half", "two empty halves", "large scores")

@@ -68,7 +68,7 @@ from pagesim.exercises.launching import launched
 if TYPE_CHECKING:
     from torch import Tensor
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.floating]
 Lengths = list[list[int]]
 """The tokens in each partition of each query."""
 same = close(1e-4, 1e-5)

@@ -44,7 +44,7 @@ from itertools import permutations
 
 import numpy as np
 
-from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.exercises.kit import Case, Cases, Random, counted
 
 
 def same_result(order: list[int], num_tokens: int, block_size: int, window: int | None) -> bool:
@@ -87,7 +87,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def words(order: list[int], num_tokens: int, block_size: int, window: int | None) -> str:
     seen = "no window" if window is None else f"a window of {window}"
-    return f"the table {order}, {count(num_tokens, 'token')}, pages of {block_size}, {seen}"
+    return f"the table {order}, {counted(num_tokens, 'token')}, pages of {block_size}, {seen}"
 
 
 def oracle(order: list[int], num_tokens: int, block_size: int, window: int | None) -> bool:

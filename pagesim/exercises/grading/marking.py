@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pagesim.exercises.case import Case
 from pagesim.exercises.deadline import TooSlow, last_resort, within
-from pagesim.exercises.exercise import Case, Exercise
+from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading import sandbox
 from pagesim.exercises.grading.parent import EndedError, Process
 from pagesim.exercises.grading.scan import flags

@@ -8,11 +8,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
 from pagesim.files.jsonl import JsonObject
+from pagesim.player.describe import counted
 
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 """How a formula begins in a spreadsheet; some of them read the wide signs of East Asia as ours."""
@@ -58,9 +58,9 @@ class Report:
         left = [words for name, words in TAKEN.items() if name not in self.taken]
         gone = [words for name, words in TAKEN.items() if name in self.taken]
         facts = (
-            count(len(self.students), "student"),
-            count(len(self.exercises), "exercise"),
-            count(self.of, "point"),
+            counted(len(self.students), "student"),
+            counted(len(self.exercises), "exercise"),
+            counted(self.of, "point"),
             f"hidden cases of seed {self.seed}",
         )
         lines = [", ".join(facts)]

@@ -58,8 +58,9 @@ class NullBlock(NaiveBlock):
 class CpuGpuBlockAllocator:
     """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
 
-    A call that names no device finds it from the block's id; ``clear_copy_on_writes``, ``mark_*``
-    and ``get_*computed*`` concern the GPU.
+    A method without a docstring passes its call on to the `BlockAllocator` of one device. Where no
+    device is named, the block's id tells it; ``clear_copy_on_writes``, ``mark_*`` and
+    ``get_*computed*`` concern the GPU.
     """
 
     @staticmethod
@@ -130,41 +131,33 @@ class CpuGpuBlockAllocator:
         return Device.GPU if self._owner(block_id) is self._gpu else Device.CPU
 
     def get_num_free_blocks(self, device: Device) -> int:
-        """How many blocks of ``device`` could be taken now."""
         return self.allocator_on(device).get_num_free_blocks()
 
     def get_num_total_blocks(self, device: Device) -> int:
-        """How many blocks ``device`` has."""
         return self.allocator_on(device).get_num_total_blocks()
 
     def free_block_ids(self, device: Device) -> tuple[int, ...]:
-        """The free ids of ``device`` in the order in which they will be taken."""
         return self.allocator_on(device).free_block_ids
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles refer to a block, on either device."""
         return self._owner(block_id).get_ref_count(block_id)
 
     def get_physical_block_id(self, device: Device, absolute_id: int) -> int:
-        """The index of a block in the cache tensor of ``device``."""
         return self.allocator_on(device).get_physical_block_id(absolute_id)
 
     # -- allocating, sharing, freeing ------------------------------------------------------------
 
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
-        """An empty block on ``device``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_mutable_block(prev_block)
 
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device
     ) -> Block:
-        """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
 
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
-        """One block on ``device`` for each list of tokens; all or none."""
         return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
 
     @event()
@@ -236,29 +229,23 @@ class CpuGpuBlockAllocator:
         return swaps
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block], device: Device) -> int:
-        """How many blocks of ``device`` it would take to hold the full ones among ``blocks``."""
         return self.allocator_on(device).get_num_full_blocks_touched(blocks)
 
     # -- copy-on-write and prefix caching, on the GPU --------------------------------------------
 
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id at which ``block`` may be written: a copy's if the block is shared."""
         return self._owner_of(block).cow_block_if_not_appendable(block)
 
     def promote_to_immutable_block(self, block: Block) -> int:
-        """Cache a block that has become full; returns its id, which may change."""
         return self._owner_of(block).promote_to_immutable_block(block)
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
-        """The copies (source, target) on the GPU since the last call, in order; forgets them."""
         return self._gpu.clear_copy_on_writes()
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Set the time of last use of GPU blocks."""
         self._gpu.mark_blocks_as_accessed(block_ids, now)
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Blocks cached on the GPU since the last call now hold their values."""
         self._gpu.mark_blocks_as_computed(block_ids)
 
     def get_computed_block_ids(
@@ -267,7 +254,6 @@ class CpuGpuBlockAllocator:
         block_ids: Sequence[int],
         skip_last_block_id: bool = True,
     ) -> list[int]:
-        """The computed ones of ``block_ids``, added in place to those already known."""
         return self._gpu.get_computed_block_ids(
             prev_computed_block_ids, block_ids, skip_last_block_id
         )
@@ -275,11 +261,9 @@ class CpuGpuBlockAllocator:
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The longest common prefix of the non-empty lists."""
         return self._gpu.get_common_computed_block_ids(computed_seq_block_ids)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:
-        """Hits ÷ lookups on ``device``; -1 without caching."""
         return self.allocator_on(device).get_prefix_cache_hit_rate()
 
     def _owner_of(self, block: Block) -> BlockAllocator:

@@ -318,7 +318,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         """The blocks that the next :meth:`mark_blocks_as_computed` will mark."""
         return frozenset(self._touched_blocks)
 
-    def is_block_cached(self, block: Any) -> bool:
+    def is_block_cached(self, block: PrefixCachingBlock) -> bool:
         """Whether the content of ``block`` is cached in this pool, here or at another id."""
         return block.content in self._cached_blocks
 

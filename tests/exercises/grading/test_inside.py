@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pagesim.exercises import get
-from pagesim.exercises.exercise import Case, Exercise
+from pagesim.exercises.case import Case
+from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading import marking
 from pagesim.exercises.grading.marking import Marked
 from pagesim.exercises.grading.submissions import Handed

@@ -1,0 +1,33 @@
+"""Something under random load: each `step` makes about one public call.
+
+`subject` is what is recorded, `live` what it looks like now, told by the objects themselves.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from pagesim.timeline import State, Timeline
+
+
+class Source:
+    """Something under random load: `step` makes one public call, most of which succeed."""
+
+    subject: Any
+
+    def __init__(self, seed: int, subject: Any = None) -> None:
+        self.random = random.Random(seed)
+        self.subject = subject
+        self.run: Timeline | None = None
+
+    def live(self) -> State:
+        state: State = self.subject.state()
+        return state
+
+    def step(self) -> None:
+        raise NotImplementedError
+
+
+def rare(rng: random.Random) -> bool:
+    return rng.random() < 0.25
