@@ -40,13 +40,14 @@ class Limits:
     max_num_seqs: int = option(
         256,
         "Maximum sequences in a batch.",
-        derived="256; v1 on a GPU of 70 GiB or more, but for the A100: 1024",
+        derived="256; 1024 for v1 on a GPU with at least 70 GiB, except the A100",
     )
     max_num_batched_tokens: int | None = option(
         None,
         "Maximum tokens per step.",
-        derived="v1: 2048, on a GPU of 70 GiB or more, but for the A100, 8192, of 160 GiB 16384; "
-        "paged in chunks: 512; otherwise 2048 or --max-model-len, whichever is larger",
+        derived="2048 or --max-model-len, whichever is larger. paged with chunked prefill: 512. "
+        "v1: 2048; 8192 on a GPU with at least 70 GiB, except the A100; 16384 on a GPU with at "
+        "least 160 GiB",
     )
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ class Paged:
     block_size: int = option(16, "Slots per block.")
     enable_prefix_caching: bool = option(False, "Reuse full blocks for equal prefixes.")
     enable_chunked_prefill: bool = option(False, "Compute prompts in chunks.")
-    samples: int = option(1, "Outputs per prompt.")
+    samples: int = option(1, "Number of outputs per prompt.")
     preemption_mode: str | None = option(
         None,
         "How a victim gives up its blocks.",
@@ -65,7 +65,7 @@ class Paged:
         derived="recompute; swap with --samples",
     )
     num_cpu_blocks: int = option(0, "Blocks on the CPU for swapping.", "--cpu-blocks", minimum=0)
-    watermark: float = option(0.01, "Fraction of the pool that admission leaves free.")
+    watermark: float = option(0.01, "Fraction of the blocks that admission keeps free.")
     fast_forward: bool | None = field(default=None)
 
     def __post_init__(self) -> None:
@@ -131,17 +131,27 @@ class PagedV1:
     enable_prefix_caching: bool = option(True, "Reuse full blocks for equal prefixes.")
     enable_chunked_prefill: bool = option(True, "Compute prompts in chunks.")
     long_prefill_token_threshold: int = option(
-        0, "Maximum tokens per step of a request that is not alone; 0: no limit.", minimum=0
+        0,
+        "Maximum tokens per step for a request that shares the step with others; 0: no limit.",
+        minimum=0,
     )
     long_prefill_token_threshold_adaptive: bool = option(
-        False, "Raise that limit to an equal share of the step."
+        False,
+        "Raise --long-prefill-token-threshold to an equal share of the step's tokens.",
     )
-    watermark: float = option(0.0, "Fraction of the pool that admission leaves free.")
+    watermark: float = option(0.0, "Fraction of the blocks that admission keeps free.")
     scheduler_reserve_full_isl: bool = option(True, "Admit a prompt only if all of it would fit.")
-    async_scheduling: bool = option(False, "Schedule a step before the last one is known.")
-    sliding_window: int | None = option(None, "Tokens that a token looks at, itself included.")
+    async_scheduling: bool = option(
+        False, "Schedule a step before the output of the previous one is known."
+    )
+    sliding_window: int | None = option(
+        None, "Number of tokens that each token attends to, itself included."
+    )
     retention_interval: int | None = option(
-        0, "What a sliding window caches: see pagesim.v1.CacheConfig.", minimum=0
+        0,
+        "With a sliding window, also cache the blocks that are needed after every so many tokens "
+        "(a multiple of the block size); 0: only those that the prompt's last token needs.",
+        minimum=0,
     )
     fast_forward: bool | None = field(default=None)
 

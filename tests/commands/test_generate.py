@@ -168,7 +168,7 @@ def test_prompts_that_0_6_4_answers_wrongly_are_named(
     assert found["misread"] == wrong != []
     assert run(*options, "--blocks", 41) == 1
     line = capsys.readouterr().out.splitlines()[-1]
-    assert line.startswith(f"Wrong: {', '.join(map(str, wrong))} read blocks that nothing had")
+    assert line.startswith(f"Wrong: {', '.join(map(str, wrong))}.") and "--engine v1" in line
     found = value(capsys, *options, "--blocks", 42, "--engine", "v1")
     assert [answer["samples"][0]["text"] for answer in found["answers"]] == right
     assert found["misread"] == []
