@@ -83,10 +83,11 @@ def copy_blocks(
     """Copy blocks within every layer's caches, in place, as if one pair came after the other.
 
     k_caches, v_caches: one cache [num_blocks, block_size, Hkv, D] per layer, all of one shape and
-    dtype (any, fp8 too), contiguous along D; pairs: int64 [P, 2], rows (source, destination).
+    one dtype (any, including fp8), contiguous along D; pairs: int64 [P, 2], rows (source,
+    destination).
 
-    Raises ValueError or TypeError naming the argument and the value before anything is written.
-    Looking at pairs waits for the GPU, if they are there: keep them on the CPU.
+    Raises ValueError or TypeError naming the argument and the value before anything is written. If
+    pairs are on the GPU, checking them waits for it: keep them on the CPU.
     """
     caches = _checked_caches(k_caches, v_caches)
     moves = batches(_checked_pairs(pairs, caches, caches))
@@ -98,11 +99,12 @@ def copy_blocks(
 
 
 def swap_blocks(src: torch.Tensor, dst: torch.Tensor, pairs: torch.Tensor) -> None:
-    """Copy blocks src[i] -> dst[j] between two caches, one usually on the CPU, one on the GPU.
+    """Copy blocks src[i] -> dst[j] between two caches, usually one on the CPU and one on the GPU.
 
-    src, dst: [num_blocks, …], equal but for the number of blocks and the device; pairs: int64
-    [P, 2] on the CPU, rows (i, j), as if one came after the other. With the CPU's cache in pinned
-    memory nothing waits: the copies are in order with the current stream's other work.
+    src, dst: [num_blocks, …], alike except for the number of blocks and the device; pairs: int64
+    [P, 2] on the CPU, rows (i, j), carried out as if one came after the other. If the CPU's cache
+    is in pinned memory, this call does not wait: the copies are in order with the other work of the
+    current stream.
 
     Raises ValueError or TypeError naming the argument and the value before anything is written.
     """

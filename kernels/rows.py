@@ -12,10 +12,10 @@ Row = Any
 
 
 def side_by_side(rows: Mapping[str, Row], numbers: int = 6) -> str:
-    """The first numbers of each row, one line per row, aligned; to be printed.
+    """Return the first numbers of each row, one aligned line per row, ready to print.
 
-    rows: a name and a vector each, tensors on any device or what NumPy takes, of one length. Raises
-    ValueError where the lengths differ: then the rows are not two answers to one question.
+    rows: pairs of a name and a vector, all of one length; tensors on any device, or anything that
+    NumPy accepts. Raises ValueError if the lengths differ, because such rows cannot be compared.
     """
     vectors = {name: _vector(name, row) for name, row in rows.items()}
     lengths = {name: len(vector) for name, vector in vectors.items()}

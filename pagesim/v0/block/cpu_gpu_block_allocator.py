@@ -58,8 +58,8 @@ class NullBlock(NaiveBlock):
 class CpuGpuBlockAllocator:
     """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
 
-    A call that names no device finds it from the block's id; ``clear_copy_on_writes``, ``mark_*``
-    and ``get_*computed*`` concern the GPU.
+    A call without a device infers it from the block's id; ``clear_copy_on_writes``, ``mark_*`` and
+    ``get_*computed*`` work on the GPU only.
     """
 
     @staticmethod
@@ -67,7 +67,7 @@ class CpuGpuBlockAllocator:
     def create(
         allocator_type: Kind, num_gpu_blocks: Natural, num_cpu_blocks: Natural, block_size: Positive
     ) -> CpuGpuBlockAllocator:
-        """Two pools of one kind: "naive" or "prefix_caching"; UsageError for anything else."""
+        """Make two pools of one kind, "naive" or "prefix_caching"; UsageError for anything else."""
         pool = partial(ALLOCATORS[allocator_type], block_size=block_size, journal=Journal())
         cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
         cpu = pool(num_cpu_blocks, block_ids=cpu_ids, pool="CPU")
@@ -104,7 +104,7 @@ class CpuGpuBlockAllocator:
     # -- state -----------------------------------------------------------------------------------
 
     def state(self, tables: Mapping[Name, Any] | None = None) -> State:
-        """The present state of both pools, and of ``tables`` on them: by default the manager's."""
+        """Return the present state of both pools and of ``tables``, by default the manager's."""
         tables = self.tables if tables is None else tables
         return read_pools([self._gpu, self._cpu], tables, self.null_block_id)
 
@@ -119,57 +119,57 @@ class CpuGpuBlockAllocator:
         return None if self._null_block is None else self._null_block.block_id
 
     def allocator_on(self, device: Device) -> BlockAllocator:
-        """The allocator of one device."""
+        """Return the allocator of one device."""
         try:
             return self._allocators[device]
         except KeyError:
             raise TypeError(f"device must be Device.GPU or Device.CPU, not {device!r}") from None
 
     def device_of(self, block_id: int) -> Device:
-        """Where a block lives."""
+        """Return the device of a block."""
         return Device.GPU if self._owner(block_id) is self._gpu else Device.CPU
 
     def get_num_free_blocks(self, device: Device) -> int:
-        """How many blocks of ``device`` could be taken now."""
+        """Return the number of blocks of ``device`` that could be taken now."""
         return self.allocator_on(device).get_num_free_blocks()
 
     def get_num_total_blocks(self, device: Device) -> int:
-        """How many blocks ``device`` has."""
+        """Return the number of blocks that ``device`` has."""
         return self.allocator_on(device).get_num_total_blocks()
 
     def free_block_ids(self, device: Device) -> tuple[int, ...]:
-        """The free ids of ``device`` in the order in which they will be taken."""
+        """Return the free ids of ``device`` in the order in which they will be taken."""
         return self.allocator_on(device).free_block_ids
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles refer to a block, on either device."""
+        """Return the number of handles that refer to a block, on either device."""
         return self._owner(block_id).get_ref_count(block_id)
 
     def get_physical_block_id(self, device: Device, absolute_id: int) -> int:
-        """The index of a block in the cache tensor of ``device``."""
+        """Return the index of a block in the cache tensor of ``device``."""
         return self.allocator_on(device).get_physical_block_id(absolute_id)
 
     # -- allocating, sharing, freeing ------------------------------------------------------------
 
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
-        """An empty block on ``device``. NoFreeBlocksError if there is none."""
+        """Take an empty block on ``device``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_mutable_block(prev_block)
 
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device
     ) -> Block:
-        """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
+        """Take a block on ``device`` for ``token_ids``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
 
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
-        """One block on ``device`` for each list of tokens; all or none."""
+        """Take one block on ``device`` for each list of tokens, or none at all."""
         return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
 
     @event()
     def allocate_or_get_null_block(self) -> NullBlock:
-        """The block that replaces those outside a sliding window; allocated once and kept."""
+        """Return the block that replaces those outside a sliding window, allocated only once."""
         if self._null_block is None:
             self.journal.was(self, "_null_block")
             self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
@@ -177,9 +177,9 @@ class CpuGpuBlockAllocator:
         return self._null_block
 
     def free(self, block: Block) -> None:
-        """Give up a handle's share of its block; the null block stays.
+        """Give up a handle's share of its block; the null block is never freed.
 
-        UsageError if it was already freed.
+        UsageError if the handle was already freed.
         """
         if block is not self._null_block or block is None:
             self._owner_of(block).free(block)
@@ -191,13 +191,13 @@ class CpuGpuBlockAllocator:
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
-        """New handles on the chain that ends at ``last_block``, first to last."""
+        """Make new handles on the chain that ends at ``last_block``, first to last."""
         block_id_of(last_block)
         return self.fork_blocks(get_all_blocks(last_block))
 
     @event()
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on the blocks of a table; the null block is shared as it is."""
+        """Make new handles on the blocks of a table; the null block keeps its single handle."""
         real = self._without_null(blocks)
         if not real:
             return list(blocks)
@@ -230,19 +230,19 @@ class CpuGpuBlockAllocator:
         return mapping
 
     def get_and_reset_swaps(self) -> list[tuple[int, int]]:
-        """All swaps (old id, new id) since the last call, in order; forgets them."""
+        """Return all swaps (old id, new id) since the last call, in order, and forget them."""
         swaps = list(self._swap_mapping.items())
         self._swap_mapping = Kept(self.journal)
         return swaps
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block], device: Device) -> int:
-        """How many blocks of ``device`` it would take to hold the full ones among ``blocks``."""
+        """Return the number of blocks that the full ones of ``blocks`` would need on ``device``."""
         return self.allocator_on(device).get_num_full_blocks_touched(blocks)
 
     # -- copy-on-write and prefix caching, on the GPU --------------------------------------------
 
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id at which ``block`` may be written: a copy's if the block is shared."""
+        """Return the id at which ``block`` may be written: if it is shared, the id of a copy."""
         return self._owner_of(block).cow_block_if_not_appendable(block)
 
     def promote_to_immutable_block(self, block: Block) -> int:
@@ -250,7 +250,7 @@ class CpuGpuBlockAllocator:
         return self._owner_of(block).promote_to_immutable_block(block)
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
-        """The copies (source, target) on the GPU since the last call, in order; forgets them."""
+        """Return the copies (source, target) on the GPU since the last call, and forget them."""
         return self._gpu.clear_copy_on_writes()
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
@@ -258,7 +258,7 @@ class CpuGpuBlockAllocator:
         self._gpu.mark_blocks_as_accessed(block_ids, now)
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Blocks cached on the GPU since the last call now hold their values."""
+        """Mark the blocks cached on the GPU since the last call as computed."""
         self._gpu.mark_blocks_as_computed(block_ids)
 
     def get_computed_block_ids(
@@ -267,7 +267,7 @@ class CpuGpuBlockAllocator:
         block_ids: Sequence[int],
         skip_last_block_id: bool = True,
     ) -> list[int]:
-        """The computed ones of ``block_ids``, added in place to those already known."""
+        """Return the computed blocks of ``block_ids``, added in place to those already known."""
         return self._gpu.get_computed_block_ids(
             prev_computed_block_ids, block_ids, skip_last_block_id
         )
@@ -275,11 +275,11 @@ class CpuGpuBlockAllocator:
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The longest common prefix of the non-empty lists."""
+        """Return the longest common prefix of the non-empty lists."""
         return self._gpu.get_common_computed_block_ids(computed_seq_block_ids)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:
-        """Hits ÷ lookups on ``device``; -1 without caching."""
+        """Return hits ÷ lookups on ``device``, or -1 without caching."""
         return self.allocator_on(device).get_prefix_cache_hit_rate()
 
     def _owner_of(self, block: Block) -> BlockAllocator:
