@@ -44,7 +44,7 @@ def save(figure: Figure, path: str | PathLike[str], alt: str | None = None) -> P
     """
     target = Path(path)
     if target.suffix.lower() not in KINDS:
-        raise UsageError(f"{target}: a figure is saved as .svg, .png or .pdf: end its name so")
+        raise UsageError(f"{target}: the name of a figure must end in .svg, .png or .pdf")
     data = image_bytes(figure, target.suffix.lower(), alt)
     with replacing(target) as file:
         file.write(data)

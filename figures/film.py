@@ -79,9 +79,11 @@ def _timeline(run: Timeline | Simulation | str | PathLike[str]) -> Timeline:
 
 def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
     if target.suffix.lower() != ".gif":
-        raise UsageError(f"{target}: a film is saved as .gif: end its name so")
+        raise UsageError(f"{target}: the name of a film must end in .gif")
     if not steps or len(steps) > MOST:
-        raise UsageError(f"a film has 1 to {MOST} frames, not {len(steps)}: choose some by steps=")
+        raise UsageError(
+            f"a film has 1 to {MOST} frames, not {len(steps)}: choose some with steps="
+        )
     for step in steps:
         if not 0 <= check_int("steps", step, 0) <= last:
             raise UsageError(f"step {step} is not in this run: it has the steps 0 to {last}")

@@ -113,8 +113,8 @@ def swap_blocks(src: torch.Tensor, dst: torch.Tensor, pairs: torch.Tensor) -> No
             raise TypeError(f"{name} must be a torch.Tensor, got {type(cache).__name__}")
     if src.dim() == 0 or src.shape[1:] != dst.shape[1:] or src.dtype != dst.dtype:
         raise ValueError(
-            f"src is {src.dtype} {list(src.shape)}, dst is {dst.dtype} {list(dst.shape)}: they may "
-            "differ in their first axis, the blocks, and in nothing else"
+            f"src is {src.dtype} {list(src.shape)}, dst is {dst.dtype} {list(dst.shape)}: they "
+            "may differ only in their first axis, the number of blocks"
         )
     for source, target in _checked_pairs(pairs, [src], [dst]):
         dst[target].copy_(src[source], non_blocking=True)
@@ -144,8 +144,8 @@ def _launch(caches: list[torch.Tensor], batch: dict[int, int]) -> None:
     device, (_, block_size, num_heads, head_dim) = caches[0].device, caches[0].shape
     if mode.decide().mode == "interpreted" and device.type != "cpu":
         raise ValueError(
-            f"k_caches[0] is on {device}: the interpreter follows addresses on the CPU only, put "
-            "caches on kernels.backend.device()"
+            f"k_caches[0] is on {device}: the interpreter follows addresses only on the CPU; put "
+            "the caches on kernels.backend.device()"
         )
     rows = [[cache.data_ptr(), *cache.stride()[:3]] for cache in caches]
     pairs = [[source, target] for target, source in batch.items()]
@@ -181,7 +181,7 @@ def _checked_caches(
         if cache.shape != model.shape or cache.dtype != model.dtype:
             raise ValueError(
                 f"{name} is {cache.dtype} {list(cache.shape)}, {first} is {model.dtype} "
-                f"{list(model.shape)}: all layers must be alike"
+                f"{list(model.shape)}: all layers must have one shape and one dtype"
             )
     return list(named.values())
 

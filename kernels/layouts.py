@@ -36,8 +36,8 @@ def to_cuda_layout(
     num_blocks, block_size, num_heads, head_dim = k_cache.shape
     if head_dim % x:
         raise ValueError(
-            f"k_cache has head_dim {head_dim}, not a multiple of x = {x}: in this layout a key is "
-            "cut into pieces of 16 bytes"
+            f"k_cache has head_dim {head_dim}, not a multiple of x = {x}: this layout cuts a key "
+            "into pieces of 16 bytes"
         )
     pieces = k_cache.reshape(num_blocks, block_size, num_heads, head_dim // x, x)
     return pieces.permute(0, 2, 3, 1, 4).contiguous(), v_cache.permute(0, 2, 3, 1).contiguous()

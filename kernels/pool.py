@@ -67,7 +67,7 @@ def kv_pool(
         if "memory" not in str(error) and not isinstance(error, MemoryError):
             raise
         raise MemoryError(
-            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than there "
-            f"is on {where}: ask for fewer"
+            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than "
+            f"{where} has free: allocate fewer"
         ) from error
     return KVTensors(list(keys), list(values))

@@ -79,9 +79,11 @@ def checked_prompt(tokens: Iterable[int], vocab_size: int) -> tuple[int, ...]:
     prompt = tuple(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
     for token in prompt:
         if type(token) is not int or not 0 <= token < vocab_size:
-            raise ValueError(f"the prompt has the token {token!r}: they are 0 to {vocab_size - 1}")
+            raise ValueError(
+                f"the prompt contains token {token!r}: token ids go from 0 to {vocab_size - 1}"
+            )
     if not prompt:
-        raise ValueError("the prompt is empty: it needs a token")
+        raise ValueError("the prompt is empty: it needs at least one token")
     return prompt
 
 

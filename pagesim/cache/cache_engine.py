@@ -64,7 +64,8 @@ class KVPool:
     def __post_init__(self) -> None:
         if not len(self.keys) or len(self.keys) != len(self.values):
             raise UsageError(
-                f"a pool has a K and a V array a layer, not {len(self.keys)} and {len(self.values)}"
+                f"a pool needs one K array and one V array per layer, not {len(self.keys)} and "
+                f"{len(self.values)}"
             )
         for name, arrays in (("keys", self.keys), ("values", self.values)):
             for layer, array in enumerate(arrays):

@@ -12,7 +12,7 @@ from pagesim.sizing.amount import parse_bytes
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
-AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
+AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain bytes"
 
 
 @answering("pagesim size --model qwen2-1.5b --memory 38.48GiB")

@@ -95,7 +95,7 @@ def _served(
     if not run.iterations:
         raise BadInput(
             f"none of the {total} requests can be served with --slots {run.pool.slots} and "
-            f"--max-len {options['max_model_len'] or Limits().max_model_len}: give more"
+            f"--max-len {options['max_model_len'] or Limits().max_model_len}: raise one of them"
         )
     notes = [words]
     notes += [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []

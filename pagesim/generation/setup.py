@@ -54,8 +54,8 @@ def load_model(
     folder = folder_of(name)
     if not folder.is_dir():
         raise UsageError(
-            f"{name}: there is no such folder. Give one with config.json and safetensors files, or "
-            f"a model of the package: {', '.join(BUILT_IN)}"
+            f"{name}: there is no such folder. Give a folder with config.json and safetensors "
+            f"files, or a built-in model: {', '.join(BUILT_IN)}"
         )
     model = tiny_llm.load(folder, numbers, where)
     longest = json.loads((folder / "config.json").read_bytes()).get("max_position_embeddings")
@@ -105,8 +105,8 @@ def engine_on_pages(
     head = model.head
     if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
         raise UsageError(
-            f"backend 'numpy' reads float32 or float16 on the CPU, and the model is "
-            f"{head.dtype} on {head.device}: choose another backend"
+            f"backend 'numpy' reads float32 or float16 on the CPU, but the model is {head.dtype} "
+            f"on {head.device}: choose another backend"
         )
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)

@@ -143,7 +143,9 @@ def _knob(name: str, choice: Any, default: Any) -> Knob:
         return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
     if isinstance(choice, str):
         if given and not isinstance(default, str):
-            raise UsageError(f"{name}: the default {default!r:.80} is not a text, as its range is")
+            raise UsageError(
+                f"{name}: the default {default!r:.80} is not a text, but its range is one"
+            )
         wide = {"continuous_update": False, "layout": {"width": "60ch", "max_width": "95%"}}
         return "Text", look | wide | {"value": default if given else choice}
     if isinstance(choice, list):

@@ -102,8 +102,8 @@ def _configs(
     scheduling = _config(scheduler, policy, max_num_batched_tokens=limits.budget, **steps)
     if slots < policy.block_size:
         raise UsageError(
-            f"a pool of {slots} slots has no block of {policy.block_size}: use smaller blocks, or "
-            f"a larger pool"
+            f"a pool of {slots} slots cannot hold one block of {policy.block_size}: use smaller "
+            "blocks, or a larger pool"
         )
     return scheduling, _config(cache, policy, num_gpu_blocks=slots // policy.block_size)
 

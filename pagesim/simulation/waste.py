@@ -108,8 +108,8 @@ class WasteLog:
         if (parts < 0).any():
             row, kind = (int(n) for n in np.argwhere(parts < 0)[0])
             raise UsageError(
-                f"row {row}: {MEASURES[kind]} is {parts[row, kind]}; the {self.pool} slots of the "
-                f"pool must be divided into parts of at least 0: {self.at(row)}"
+                f"row {row}: {MEASURES[kind]} is {parts[row, kind]}; the {self.pool} slots of "
+                f"the pool must be divided into parts that are not negative: {self.at(row)}"
             )
         late = np.flatnonzero(~(np.diff(self.seconds, prepend=0.0) >= 0))
         if late.size:
@@ -176,8 +176,8 @@ class WasteLog:
         total = float(weights.sum())
         if not total > 0:
             raise UsageError(
-                f"no iteration lies after {start} s and up to {end} s: the log has {len(self)} "
-                f"rows up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
+                f"no step lies after {start} s and up to {end} s: the log has {len(self)} rows "
+                f"up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
             )
         slots = np.column_stack([self.column(name) for name in (*CACHED_PARTS[:5], "batch")])
         *used, mean_batch = (weights @ slots[counted] / total).tolist()

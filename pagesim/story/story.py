@@ -65,7 +65,7 @@ class Story:
     def run(self) -> Timeline:
         """The run so far, to step through. UsageError if the story is not recorded."""
         if self._run is None:
-            raise UsageError("this story is not recorded: it was made with record=False")
+            raise UsageError("this story is not recorded: make it with record=True")
         return self._run
 
     @property

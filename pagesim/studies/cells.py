@@ -54,7 +54,7 @@ def cells_of(grid: Grid) -> list[Cell]:
         lists = {name: _values(f"grid[{name!r}]", values) for name, values in grid.items()}
         if (many := math.prod(map(len, lists.values()))) > MOST:
             raise UsageError(
-                f"the grid has {many:,} cells, more than the {MOST:,} of a sweep: divide it"
+                f"the grid has {many:,} cells, but a sweep has at most {MOST:,}: divide the grid"
             )
         cells = [dict(zip(lists, row, strict=True)) for row in product(*lists.values()) if row]
     else:

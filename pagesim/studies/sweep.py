@@ -174,9 +174,9 @@ class Sweep:
             pools[0].submit(callable, self._function).result()
         except Exception as error:
             raise UsageError(
-                f"a new process cannot run {self._function!r} ({error}): it must be importable "
-                "there, and a script must sweep under `if __name__ == '__main__':`; or pass "
-                "executor=ThreadPoolExecutor() or another that can run it"
+                f"a new process cannot run {self._function!r} ({error}): the function must be "
+                "importable there, and a script must call sweep under `if __name__ == "
+                "'__main__':`. Or pass an executor that can run it, such as ThreadPoolExecutor()"
             ) from error
         return pools
 
@@ -188,7 +188,7 @@ class Sweep:
         except Timeout:
             raise UsageError(
                 f"{out} is being written by another sweep, which holds {lock.lock_file}: wait "
-                "until it ends, or give out another name"
+                "until that sweep ends, or pass another file as out"
             ) from None
         if os.name == "posix":  # Windows removes it by itself
             stack.callback(os.unlink, lock.lock_file)
@@ -219,8 +219,8 @@ class Sweep:
                             self._known[result.index] = result
                 except (LookupError, RecursionError, TypeError, ValueError) as error:
                     raise UsageError(
-                        f"{out}:{number} is not of this sweep ({error}): give out another name, "
-                        "or remove the line, and its cell is run again"
+                        f"{out}:{number} does not belong to this sweep ({error}): pass another "
+                        "file as out, or remove the line to run its cell again"
                     ) from error
         return whole
 
@@ -244,7 +244,7 @@ def _header(out: str | os.PathLike[str], function: Function) -> JsonObject:
     """The first line of a file that a later sweep can continue."""
     check_output(out)
     if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
-        raise UsageError(f"{out} cannot be continued line by line: name a file, without .gz")
+        raise UsageError(f"{out} cannot be continued line by line: name a file without .gz")
     name = getattr(function, "__qualname__", "<lambda>")
     if name.endswith("<lambda>"):
         raise UsageError(

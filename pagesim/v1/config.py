@@ -86,7 +86,7 @@ class SchedulerConfig:
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise UsageError(
                 f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
-                f"max_num_seqs ({self.max_num_seqs}): each request takes a token a step"
+                f"max_num_seqs ({self.max_num_seqs}): each request takes one token per step"
             )
 
 
@@ -94,8 +94,9 @@ def check_window(sliding_window: Any, retention_interval: Any, block_size: int) 
     """UsageError unless the window and what is cached of it go together."""
     if isinstance(sliding_window, list | tuple | dict):
         raise UnsupportedError(
-            f"sliding_window must be one number for all layers, or None, not {sliding_window!r}: "
-            f"hybrid models, with several KV cache groups, are not served here"
+            "sliding_window must be one number, for all layers, or None, not "
+            f"{sliding_window!r}: hybrid models, with several KV cache groups, are not served "
+            "here"
         )
     if sliding_window is not None:
         check_int("sliding_window", sliding_window, 1)
@@ -103,8 +104,8 @@ def check_window(sliding_window: Any, retention_interval: Any, block_size: int) 
         return
     if sliding_window is None:
         raise UsageError(
-            f"retention_interval is for a sliding_window, and full attention keeps everything: "
-            f"set it to 0 or None, not {retention_interval}"
+            "retention_interval needs a sliding_window, because full attention keeps "
+            f"everything: set it to 0 or None, not {retention_interval}"
         )
     if retention_interval % block_size:
         raise UsageError(

@@ -34,8 +34,8 @@ def hash_block_tokens(
         return sha256(dumps(content, MARSHAL_VERSION)).digest()
     except ValueError:  # not one of Python's own types
         raise TypeError(
-            f"parent_block_hash, curr_block_token_ids and extra_keys must be of numbers, texts and "
-            f"bytes, not {content}"
+            "parent_block_hash, curr_block_token_ids and extra_keys must consist of numbers, "
+            f"texts and bytes, not {content}"
         ) from None
 
 
@@ -73,7 +73,7 @@ class KVCacheBlock:
     def set_block_hash(self, block_hash: BlockHash) -> None:
         """Set the hash of the block's content. UsageError if the block already has one."""
         if self._block_hash is not None:
-            raise UsageError(f"block {self.block_id} has a hash: reset_hash() comes first")
+            raise UsageError(f"block {self.block_id} already has a hash: call reset_hash() first")
         self._block_hash = block_hash
 
     def reset_hash(self) -> None:
@@ -154,7 +154,7 @@ class FreeKVCacheBlockQueue:
             if block.next_free_block is not None:
                 raise UsageError(f"block {block.block_id} is in the free queue already")
         if len(set(blocks)) < len(blocks):
-            raise UsageError(f"a block can be freed once, and not as often as in {blocks}")
+            raise UsageError(f"a block can be freed only once, but one occurs twice in {blocks}")
         after = before.next_free_block
         for block in blocks:
             before.next_free_block, block.prev_free_block = block, before

@@ -74,8 +74,8 @@ def check_block_size(request: Request, block_size: int) -> None:
     """UsageError for a request whose hashes are of blocks of another size."""
     if request.block_size is not None and request.block_size != block_size:
         raise UsageError(
-            f"request {request.request_id!r} has hashes of blocks of {request.block_size} tokens, "
-            f"and the cache has blocks of {block_size}"
+            f"request {request.request_id!r} has hashes of blocks of {request.block_size} "
+            f"tokens, but the cache has blocks of {block_size}: make it with the same block_size"
         )
 
 

@@ -116,11 +116,11 @@ class Scheduler:
         """
         name = f"request {request.request_id!r}"
         if request.request_id in self.requests:
-            raise UsageError(f"{name} is already here: give each request a unique id")
+            raise UsageError(f"the scheduler already has {name}: give each request a unique id")
         if request.status is not WAITING:
             raise UsageError(f"{name} must be WAITING, not {request.status.name}")
         if not request.num_tokens:
-            raise UsageError(f"the prompt of {name} is empty: it needs a token")
+            raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
         check_block_size(request, self.cache_config.block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request

@@ -222,7 +222,7 @@ class BlockTable:
         if end > self.num_full_slots // self._block_size:
             raise UsageError(
                 f"num_computed_slots is {num_computed_slots}, but the table holds "
-                f"{self.num_full_slots} tokens: the next one would be outside its own window"
+                f"{self.num_full_slots} tokens: the next token would be outside its own window"
             )
         return end
 

@@ -72,8 +72,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block.token_ids = token_ids  # type: ignore[assignment]
         if block.content is None:
             raise UsageError(
-                f"an immutable block holds {self.block_size} tokens after full blocks: "
-                f"these {len(block.token_ids)} do not make one"
+                f"an immutable block holds {self.block_size} tokens and follows full blocks: "
+                f"{len(block.token_ids)} tokens here cannot be one"
             )
         self._allocate_full_block(block, block.content, self.block_size)
         return block
