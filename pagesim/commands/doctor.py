@@ -7,8 +7,8 @@ from pagesim.commands.common import Answer, answering
 def doctor() -> Answer:
     """Check what runs on this machine, and what is missing.
 
-    Exit code 0 when the course can run. Otherwise 1, and the report names each missing package and
-    the command that installs it.
+    Exit code 0 when the course can run, 1 when something is missing; the report names it, and the
+    command that installs it.
     """
     from pagesim.commands.findings import examine
 

@@ -92,7 +92,7 @@ def _folder(model: str) -> Path:
     "--temperature",
     type=float,
     default=0.0,
-    help="How freely tokens are drawn; 0 always takes the likeliest.",
+    help="Randomness of the outputs; 0 always takes the likeliest token.",
 )
 @click.option(
     "--top-k",
@@ -106,7 +106,7 @@ def _folder(model: str) -> Path:
     default=1.0,
     help="Draw only from the likeliest tokens whose probabilities add up to this.",
 )
-@click.option("--seed", type=Count(0), default=0, help="Seed of the drawing.")
+@click.option("--seed", type=Count(0), default=0, help="Seed for drawing tokens.")
 @click.option("--n", type=COUNT, default=1, help="Number of outputs for each prompt.")
 @click.option(
     "--beams",
@@ -142,8 +142,8 @@ def generate(
 
     A prompt is a list of token ids, such as [1, 2, 3]. It may be text for a built-in model, or if
     the folder has a tokenizer.json and the package tokenizers is installed (pip install
-    "pagesim[text]"). Outputs appear while they grow, in the order of the prompts. If stdout is a
-    file, a progress bar appears on stderr.
+    "pagesim[text]"). Outputs appear while they grow, in the order of the prompts. If stdout is
+    not a terminal, a progress bar appears on stderr.
 
     Every slot that attention reads is compared with what was written there. vLLM 0.6.4 itself loses
     keys and values when chunking, prefix caching and preemption coincide; a last line then names

@@ -19,7 +19,7 @@ NAMED = 5
 @memory_options
 @click.option("--saturated", is_flag=True, help="Let all requests arrive at the start.")
 @click.option(
-    "--first", type=COUNT, help="Serve only this number of requests of FILE.  [default: all]"
+    "--first", type=COUNT, help="Maximum number of requests to serve from FILE.  [default: all]"
 )
 @click.option("--record", type=OUTPUT_FILE, help="Save the run, for pagesim play or pagesim.load.")
 @click.option(

@@ -47,8 +47,8 @@ def sweep(grid: Path, out: Path) -> Answer:
     """Simulate every combination in a grid, and print a table.
 
     GRID is a JSON file that maps the keywords of pagesim.simulate to lists of values. Every
-    combination of the values is a cell; a grid may have a million cells. GRID may also list the
-    cells themselves. A workload is the path of a trace, or a function of pagesim.workload and its
+    combination of the values is a cell; a grid has at most a million. GRID may also list the cells
+    themselves. A workload is the path of a trace, or a function of pagesim.workload and its
     keywords. Keywords not in GRID have the defaults of pagesim simulate. For example:
 
     \b

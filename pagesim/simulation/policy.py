@@ -152,8 +152,8 @@ class PagedV1:
     )
     retention_interval: int | None = option(
         0,
-        "With a sliding window, also cache the blocks that are needed after every so many tokens "
-        "(a multiple of the block size); 0: only those that the prompt's last token needs.",
+        "With a sliding window, a multiple N of the block size also caches the blocks that are "
+        "needed after every N tokens; 0 caches only those that the prompt's last token needs.",
         minimum=0,
     )
     fast_forward: bool | None = field(default=None)

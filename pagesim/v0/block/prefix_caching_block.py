@@ -260,7 +260,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._touched_blocks = set()
 
     def block_is_computed(self, block_id: int) -> bool:
-        """Whether the block's keys and values exist: it is marked, or waits in the evictor."""
+        """Whether the block's keys and values exist, as they do for every block in the evictor."""
         if self.get_ref_count(block_id):
             return self._block_tracker[block_id].computed
         return block_id in self.evictor
