@@ -63,7 +63,7 @@ def cache_view(
         source = found
     if isinstance(source, Simulation):
         if source.timeline is None:
-            raise UsageError(f"{source!r} recorded no pages: simulate(…, record=True)")
+            raise UsageError(f"{source!r} recorded no pages: pass record=True to simulate")
         source = source.timeline
     words = dict[int, str]()
     if isinstance(source, Timeline):

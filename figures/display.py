@@ -14,17 +14,17 @@ from pagesim.files import replacing
 
 
 def alt_text(source: Figure | Cache, **reading: Unpack[Reading]) -> str:
-    """What a figure shows, in words; or a cache, which is read as `block_layout` reads it.
+    """Describe in words a figure, or a cache as `block_layout` takes it.
 
-    UsageError for a figure without words, which no function of this package has drawn.
+    UsageError for a figure without words: no function of this package has drawn it.
     """
     return words_of(source) if isinstance(source, Figure) else cache_words.words(source, **reading)
 
 
 def show(figure: Figure, alt: str | None = None) -> None:
-    """Display a figure in a notebook, with its words or ``alt`` as alternative text.
+    """Display a figure in a notebook; its words, or ``alt``, become its alternative text.
 
-    UsageError if there is none, ImportError without IPython.
+    UsageError if there is no such text, ImportError without IPython.
     """
     try:
         from IPython.display import display
@@ -37,14 +37,14 @@ def show(figure: Figure, alt: str | None = None) -> None:
 
 
 def save(figure: Figure, path: str | PathLike[str], alt: str | None = None) -> Path:
-    """Write a figure as the .svg, .png or .pdf that ``path`` names; its words or ``alt`` are in it.
+    """Write a figure to a .svg, .png or .pdf file; the file contains its words, or ``alt``.
 
-    The same figure gives the same bytes each time. Returns the path. UsageError for another suffix;
-    OSError if it cannot be written, and then an existing file stays as it was.
+    The same figure gives the same bytes each time. Returns the path. UsageError for another suffix.
+    OSError if the file cannot be written; an existing file is then unchanged.
     """
     target = Path(path)
     if target.suffix.lower() not in KINDS:
-        raise UsageError(f"{target}: a figure is saved as .svg, .png or .pdf: end its name so")
+        raise UsageError(f"{target}: the name of a figure must end in .svg, .png or .pdf")
     data = image_bytes(figure, target.suffix.lower(), alt)
     with replacing(target) as file:
         file.write(data)

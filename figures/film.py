@@ -34,12 +34,12 @@ def film(
     theme: str = "light",
     **reading: Unpack[Reading],
 ) -> Path:
-    """Write steps of a run to a .gif: `block_layout` after each, the blocks of the step framed.
+    """Write steps of a run to a .gif: one `block_layout` per step, with its blocks framed.
 
-    `run` is a Timeline, its file, or a simulation with record=True. `steps` are numbers of steps
-    (by default all, from the beginning); a frame lasts `seconds`, the last one three times as long.
-    Returns the path. Needs Pillow, which Matplotlib brings. UsageError for another suffix, a step
-    outside the run, more than 400 frames, or a time out of range.
+    `run` is a Timeline, its file, or a simulation with record=True. `steps` are the numbers of the
+    steps to draw (by default all, from the beginning). A frame lasts `seconds`, and the last frame
+    three times as long. Returns the path. Needs Pillow, which Matplotlib installs. UsageError for
+    another suffix, a step outside the run, more than 400 frames, or a time out of range.
     """
     from PIL import Image
 
@@ -79,9 +79,11 @@ def _timeline(run: Timeline | Simulation | str | PathLike[str]) -> Timeline:
 
 def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
     if target.suffix.lower() != ".gif":
-        raise UsageError(f"{target}: a film is saved as .gif: end its name so")
+        raise UsageError(f"{target}: the name of a film must end in .gif")
     if not steps or len(steps) > MOST:
-        raise UsageError(f"a film has 1 to {MOST} frames, not {len(steps)}: choose some by steps=")
+        raise UsageError(
+            f"a film has 1 to {MOST} frames, not {len(steps)}: choose some with steps="
+        )
     for step in steps:
         if not 0 <= check_int("steps", step, 0) <= last:
             raise UsageError(f"step {step} is not in this run: it has the steps 0 to {last}")

@@ -61,7 +61,9 @@ def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Facts
     if not isinstance(data, Mapping):
         raise cannot(figure, data, f"what {made_by} makes, or its JSON file")
     if missing := [key for key in keys if key not in data]:
-        raise UsageError(f"{figure}: the data have no {', '.join(missing)}: {made_by} makes them")
+        raise UsageError(
+            f"{figure}: the data have no {', '.join(missing)}: use data from {made_by}"
+        )
     return data
 
 

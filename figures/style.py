@@ -132,8 +132,8 @@ def text_width(text: str, size: float = TEXT) -> float:
 class Picture(Figure):
     """A figure with alternative text: every function of `figures` returns one.
 
-    ``alt`` is that text, ``heading`` the title. With ``theme`` None the SVG follows the page that
-    shows it, and everything else is light.
+    ``alt`` is that text, and ``heading`` the title. If ``theme`` is None, an SVG follows the page
+    that shows it, and other formats are light.
     """
 
     alt = ""

@@ -30,9 +30,9 @@ __all__ = ["Backend", "CannotRunError", "decide", "device", "load_triton", "or_s
 
 @contextlib.contextmanager
 def or_say_why() -> Iterator[None]:
-    """The block launches a kernel of its own, or looks into one; where it cannot, it says why.
+    """Run a block that launches or examines a kernel; if it cannot run here, print why.
 
-    The rest of the block is left out then. Other errors pass through.
+    The rest of the block is then skipped. Other errors pass through.
     """
     try:
         yield
@@ -41,10 +41,11 @@ def or_say_why() -> Iterator[None]:
 
 
 def report() -> dict[str, str | bool | None]:
-    """Everything that `pagesim doctor` reports about kernels; never raises.
+    """Return everything that `pagesim doctor` reports about kernels; never raises.
 
     Keys: mode, reason, device (as in `Backend`), torch and triton (versions or None), probe ("ok"
-    or what went wrong) and ok (whether kernels, or the reference in their place, answer rightly).
+    or what went wrong) and ok (whether kernels, or the reference in their place, compute
+    correctly).
     """
     result: dict[str, str | bool | None] = {"mode": None, "reason": "", "device": None}
     try:

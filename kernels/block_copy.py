@@ -83,10 +83,11 @@ def copy_blocks(
     """Copy blocks within every layer's caches, in place, as if one pair came after the other.
 
     k_caches, v_caches: one cache [num_blocks, block_size, Hkv, D] per layer, all of one shape and
-    dtype (any, fp8 too), contiguous along D; pairs: int64 [P, 2], rows (source, destination).
+    one dtype (any, including fp8), contiguous along D; pairs: int64 [P, 2], rows (source,
+    destination).
 
-    Raises ValueError or TypeError naming the argument and the value before anything is written.
-    Looking at pairs waits for the GPU, if they are there: keep them on the CPU.
+    Raises ValueError or TypeError naming the argument and the value before anything is written. If
+    pairs are on the GPU, checking them waits for it: keep them on the CPU.
     """
     caches = _checked_caches(k_caches, v_caches)
     moves = batches(_checked_pairs(pairs, caches, caches))
@@ -98,11 +99,12 @@ def copy_blocks(
 
 
 def swap_blocks(src: torch.Tensor, dst: torch.Tensor, pairs: torch.Tensor) -> None:
-    """Copy blocks src[i] -> dst[j] between two caches, one usually on the CPU, one on the GPU.
+    """Copy blocks src[i] -> dst[j] between two caches, usually one on the CPU and one on the GPU.
 
-    src, dst: [num_blocks, …], equal but for the number of blocks and the device; pairs: int64
-    [P, 2] on the CPU, rows (i, j), as if one came after the other. With the CPU's cache in pinned
-    memory nothing waits: the copies are in order with the current stream's other work.
+    src, dst: [num_blocks, …], alike except for the number of blocks and the device; pairs: int64
+    [P, 2] on the CPU, rows (i, j), carried out as if one came after the other. If the CPU's cache
+    is in pinned memory, this call does not wait: the copies are in order with the other work of the
+    current stream.
 
     Raises ValueError or TypeError naming the argument and the value before anything is written.
     """
@@ -111,8 +113,8 @@ def swap_blocks(src: torch.Tensor, dst: torch.Tensor, pairs: torch.Tensor) -> No
             raise TypeError(f"{name} must be a torch.Tensor, got {type(cache).__name__}")
     if src.dim() == 0 or src.shape[1:] != dst.shape[1:] or src.dtype != dst.dtype:
         raise ValueError(
-            f"src is {src.dtype} {list(src.shape)}, dst is {dst.dtype} {list(dst.shape)}: they may "
-            "differ in their first axis, the blocks, and in nothing else"
+            f"src is {src.dtype} {list(src.shape)}, dst is {dst.dtype} {list(dst.shape)}: they "
+            "may differ only in their first axis, the number of blocks"
         )
     for source, target in _checked_pairs(pairs, [src], [dst]):
         dst[target].copy_(src[source], non_blocking=True)
@@ -142,8 +144,8 @@ def _launch(caches: list[torch.Tensor], batch: dict[int, int]) -> None:
     device, (_, block_size, num_heads, head_dim) = caches[0].device, caches[0].shape
     if mode.decide().mode == "interpreted" and device.type != "cpu":
         raise ValueError(
-            f"k_caches[0] is on {device}: the interpreter follows addresses on the CPU only, put "
-            "caches on kernels.backend.device()"
+            f"k_caches[0] is on {device}: the interpreter follows addresses only on the CPU; put "
+            "the caches on kernels.backend.device()"
         )
     rows = [[cache.data_ptr(), *cache.stride()[:3]] for cache in caches]
     pairs = [[source, target] for target, source in batch.items()]
@@ -179,7 +181,7 @@ def _checked_caches(
         if cache.shape != model.shape or cache.dtype != model.dtype:
             raise ValueError(
                 f"{name} is {cache.dtype} {list(cache.shape)}, {first} is {model.dtype} "
-                f"{list(model.shape)}: all layers must be alike"
+                f"{list(model.shape)}: all layers must have one shape and one dtype"
             )
     return list(named.values())
 

@@ -113,14 +113,14 @@ def reshape_and_cache(
     """Write each token's key and value into its slot of the caches, in place.
 
     key, value: [T, Hkv, D] in float32, float16 or bfloat16; caches: [num_blocks, block_size, Hkv,
-    D], contiguous along D only, of the same dtype (then every bit stays) or float8_e4m3fn (then
-    x / scale is stored, clamped to ±448 and rounded to nearest); slot_mapping: int64 [T], -1 = skip
-    the token. k_scale, v_scale: for fp8 caches, a positive number or a float tensor [Hkv]. plan:
-    from `plan_write` or another of kernels.plan_… that was given these slots; without one they are
-    looked at in this call, which waits for the GPU.
+    D], contiguous along D only, of the same dtype (values are then stored bit for bit) or
+    float8_e4m3fn (then x / scale is stored, clamped to ±448 and rounded to nearest); slot_mapping:
+    int64 [T], -1 = skip the token. k_scale, v_scale: for fp8 caches, a positive number or a float
+    tensor [Hkv]. plan: from `plan_write`, or from another kernels.plan_… that was given these
+    slots. Without a plan, this call checks the slots itself, which waits for the GPU.
 
-    Raises ValueError or TypeError naming the argument before anything is written; a slot outside
-    the cache and two tokens for one slot are such errors.
+    Before anything is written, raises ValueError or TypeError naming the argument, also for a slot
+    outside the cache or two tokens for one slot.
     """
     scales, _ = checks.cache_write(
         key, value, k_cache, v_cache, slot_mapping, k_scale, v_scale, plan
@@ -149,10 +149,10 @@ def plan_write(
     v_cache: torch.Tensor,
     slot_mapping: torch.Tensor,
 ) -> Plan:
-    """Look at a step's slots once; the plan serves `reshape_and_cache` in every layer.
+    """Check a step's slots once; the plan returned serves `reshape_and_cache` in every layer.
 
-    The arguments are those of one layer's write, with the same errors. Other layers may have other
-    keys, values, caches and scales of the same shapes and dtypes, but must pass the same
-    slot_mapping, unchanged. With a plan the values of scale tensors are not checked.
+    The arguments and errors are those of one layer's write. The other layers may pass other keys,
+    values, caches and scales of the same shapes and dtypes, but must pass the same slot_mapping,
+    unchanged. With a plan, the values of scale tensors are not checked.
     """
     return checks.cache_write(key, value, k_cache, v_cache, slot_mapping)[1]

@@ -47,16 +47,16 @@ def assert_matches_reference(
 ) -> float:
     """Check `out` against `reference.online_softmax_attention` of the same arguments.
 
-    Takes what the kernels take, by the same keywords: query_start_loc for `paged_prefill`; k_new
-    and v_new for `fused_decode` (its context_lens as seq_lens); partitions and a plan are ignored,
-    because they must make no difference; with return_lse `out` is the pair (output, lse), and both
-    are checked.
+    Pass the arguments of the kernel by the same keywords: query_start_loc for `paged_prefill`;
+    k_new and v_new for `fused_decode`, with its context_lens as seq_lens. Partitions and a plan are
+    ignored, because they must make no difference. With return_lse, `out` is the pair (output, lse),
+    and both are checked.
 
     Returns the output's largest error ÷ max|V| over all sequences and heads, where max|V| is the
-    largest value that the query can see in that head. Raises AssertionError naming the sequence
-    (for prefill: the query token), the head, the error and the bound if one is above
-    `TOLERANCE[q.dtype]` (`LSE_TOLERANCE`) or not a number, or if `out` has another shape or dtype
-    than q. Bad arguments raise as in the kernel itself.
+    largest value that the query can see in that head. Raises AssertionError if an error is above
+    `TOLERANCE[q.dtype]` (`LSE_TOLERANCE` for lse) or not a number, naming the sequence (in a
+    prefill, the query token), the head, the error and the bound. Raises it also if `out` has
+    another shape or dtype than q. Bad arguments raise as in the kernel itself.
     """
     call: Call = "decode" if query_start_loc is None else "prefill"
     call = call if k_new is None else "fused decode"

@@ -25,10 +25,10 @@ import torch
 def to_cuda_layout(
     k_cache: torch.Tensor, v_cache: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Caches [num_blocks, block_size, Hkv, D] as new ones in the CUDA kernels' layouts.
+    """Make new caches in the CUDA kernels' layouts from those in [num_blocks, block_size, Hkv, D].
 
-    Returns K [num_blocks, Hkv, D/x, block_size, x] and V [num_blocks, Hkv, D, block_size], with
-    x = 16 bytes' worth of numbers. Raises ValueError unless D is a multiple of x.
+    Returns K [num_blocks, Hkv, D/x, block_size, x] and V [num_blocks, Hkv, D, block_size], where x
+    elements take 16 bytes. Raises ValueError unless D is a multiple of x.
     """
     for name, cache in (("k_cache", k_cache), ("v_cache", v_cache)):
         _check(name, cache, "[num_blocks, block_size, Hkv, D]", 4)
@@ -36,8 +36,8 @@ def to_cuda_layout(
     num_blocks, block_size, num_heads, head_dim = k_cache.shape
     if head_dim % x:
         raise ValueError(
-            f"k_cache has head_dim {head_dim}, not a multiple of x = {x}: in this layout a key is "
-            "cut into pieces of 16 bytes"
+            f"k_cache has head_dim {head_dim}, not a multiple of x = {x}: this layout cuts a key "
+            "into pieces of 16 bytes"
         )
     pieces = k_cache.reshape(num_blocks, block_size, num_heads, head_dim // x, x)
     return pieces.permute(0, 2, 3, 1, 4).contiguous(), v_cache.permute(0, 2, 3, 1).contiguous()
@@ -46,7 +46,7 @@ def to_cuda_layout(
 def from_cuda_layout(
     k_cache: torch.Tensor, v_cache: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The way back: new caches [num_blocks, block_size, Hkv, D] from the CUDA kernels' layouts.
+    """Make new caches [num_blocks, block_size, Hkv, D] from those in the CUDA kernels' layouts.
 
     k_cache: [num_blocks, Hkv, D/x, block_size, x]; v_cache: [num_blocks, Hkv, D, block_size].
     """

@@ -38,10 +38,10 @@ def kv_pool(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> KVTensors:
-    """Zeros for ``blocks`` blocks, each view [blocks, block_size, num_kv_heads, head_dim].
+    """Make a pool of zeros; each view is [blocks, block_size, num_kv_heads, head_dim].
 
-    ``device`` is by default the one where the kernels run. ValueError for a size below 1 (blocks
-    may be 0), MemoryError for a pool that the device has no room for.
+    ``device`` defaults to the one where the kernels run. ValueError for a size below 1 (blocks may
+    be 0), MemoryError if the device has no room for the pool.
     """
     sizes = {
         "layers": layers,
@@ -67,7 +67,7 @@ def kv_pool(
         if "memory" not in str(error) and not isinstance(error, MemoryError):
             raise
         raise MemoryError(
-            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than there "
-            f"is on {where}: ask for fewer"
+            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than "
+            f"{where} has free: allocate fewer"
         ) from error
     return KVTensors(list(keys), list(values))

@@ -26,7 +26,7 @@ Ints = NDArray[np.integer]
 
 
 def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
-    """The running maximum m and running sum ell = Σ exp(xᵢ - m) after each element of a vector."""
+    """Return the running maximum m and sum ell = Σ exp(xᵢ - m) after each element of a vector."""
     m, ell = -math.inf, 0.0
     for value in np.asarray(x, dtype=np.float64):
         if value == -math.inf:  # has weight 0, and may come before there is a maximum
@@ -40,9 +40,10 @@ def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
 
 
 def online_softmax(x: ArrayLike) -> Array:
-    """Softmax of a vector, its maximum and its sum found in one pass; one number must be finite.
+    """Return the softmax of a vector; maximum and sum are found in one pass.
 
     The textbook needs the maximum before it can start the sum: two passes, then a third to divide.
+    At least one element must be finite.
     """
     values = np.asarray(x, dtype=np.float64)
     m, ell = -math.inf, 0.0
@@ -66,13 +67,13 @@ def online_softmax_attention(
     v_scale: ArrayLike | None = None,
     lse_out: Array | None = None,
 ) -> Array:
-    """Decode attention, one page after the other, never holding more than one page of scores.
+    """Compute decode attention one page after the other, with the scores of one page at a time.
 
     score = scale·(q·k)·k_scale, then softcap·tanh(score/softcap) if softcap > 0, then
-    + slope·(key position - query position). The query sits at position seq_len - 1 and sees
-    `sliding_window` keys, itself included (0 = all). scale defaults to 1/√D; k_scale and v_scale
-    are one number or one per KV head. Returns [B, Hq, D]; a sequence of length 0 gives zeros.
-    lse_out, if given, is an array [B, Hq] to fill with log₂ Σ exp(score), -inf for length 0.
+    + slope·(key position - query position). The query has position seq_len - 1 and attends to
+    `sliding_window` keys, including its own (0 = all). scale defaults to 1/√D; k_scale and v_scale
+    are one number, or one per KV head. Returns [B, Hq, D]; a sequence of length 0 gives zeros.
+    lse_out, if given, is an array [B, Hq] to fill with log₂ Σ exp(score), or -inf for length 0.
     """
     num_heads, head_dim = q.shape[1:]
     block_size, num_kv_heads = k_cache.shape[1:3]
@@ -127,9 +128,9 @@ def gather_attention(
     v_scale: ArrayLike | None = None,
     lse_out: Array | None = None,
 ) -> Array:
-    """The same answer the textbook way: make K and V contiguous again, then softmax(q·Kᵀ)·V.
+    """Compute the same as the textbook does: gather K and V, then take softmax(q·Kᵀ)·V.
 
-    Arguments, semantics and result as in `online_softmax_attention`.
+    Arguments, semantics and result are those of `online_softmax_attention`.
     """
     out = np.zeros(q.shape, dtype=np.float64)
     group = q.shape[1] // k_cache.shape[2]
@@ -161,9 +162,10 @@ def gather_attention(
 def one_row_per_query(
     query_start_loc: Ints, block_tables: Ints, seq_lens: Ints
 ) -> tuple[Ints, Ints]:
-    """Block tables and lengths that make a decode call of a prefill call, one row for each query.
+    """Return block tables and lengths that turn a prefill call into a decode call of its queries.
 
-    Causal means just this: a query at position p attends as if the sequence had p + 1 tokens.
+    Each query gets a row of its own. Causal attention means just this: a query at position p
+    attends as if the sequence had p + 1 tokens.
     """
     counts = np.diff(query_start_loc)
     row = np.repeat(np.arange(len(seq_lens)), counts)
@@ -181,10 +183,10 @@ def with_new_tokens(
     k_scale: ArrayLike | None = None,
     v_scale: ArrayLike | None = None,
 ) -> tuple[Array, Array, Ints, Ints]:
-    """Caches, tables and lengths that make a decode call of a fused one, in float64, unscaled.
+    """Return caches, tables and lengths that turn a fused call into a decode call.
 
-    Each sequence's last page is copied to a new block after the others, which gets the new token
-    [Hkv, D]: as if it had been written, while the caches stay as they were.
+    They are in float64 and unscaled. Each sequence's last page is copied to a new block after the
+    others, and the new token [Hkv, D] is written into the copy; the given caches do not change.
     """
     num_blocks, block_size = k_cache.shape[:2]
     num_seqs = len(context_lens)
@@ -203,7 +205,7 @@ def with_new_tokens(
 
 
 def gather(cache: Given, block_table: Ints, positions: Ints) -> Array:
-    """Rows of a paged cache in token order, [len(positions), Hkv, D] in float64.
+    """Gather the vectors of a paged cache in token order: [len(positions), Hkv, D] in float64.
 
     Token p lies in slot block_table[p // block_size] · block_size + p % block_size.
     """
@@ -216,7 +218,7 @@ def reshape_and_cache(
 ) -> None:
     """Write each token's key and value [T, Hkv, D] into its slot of the caches; -1 = skip.
 
-    Numbers for an fp8 cache must already be divided by their scale and rounded: see `to_fp8`.
+    Elements for an fp8 cache must already be divided by their scale and rounded: see `to_fp8`.
     """
     block_size = k_cache.shape[1]
     for token, slot in enumerate(int(s) for s in slot_mapping):
@@ -226,10 +228,10 @@ def reshape_and_cache(
 
 
 def to_fp8(x: Given, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
-    """x [T, Hkv, D] ÷ scale as float8_e4m3fn: clamped to ±448, then to nearest, ties to even.
+    """Convert x [T, Hkv, D] ÷ scale to float8_e4m3fn, clamped to ±448, rounded to nearest even.
 
-    Returned as codes. A code's lower seven bits count the non-negative numbers upwards from 0, so
-    rounding is a search; NaN is the code 127.
+    The result has the codes of the numbers. A code's lower seven bits count the non-negative
+    numbers upwards from 0, so rounding is a search; NaN has the code 127.
     """
     scaled = np.asarray(x, dtype=np.float32) / _per_head(scale).astype(np.float32)
     size = np.minimum(np.abs(scaled), np.float32(448)).astype(np.float64)
@@ -241,7 +243,7 @@ def to_fp8(x: Given, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
 
 
 def from_fp8(codes: NDArray[np.uint8]) -> Array:
-    """The numbers that float8_e4m3fn's codes stand for."""
+    """Return the numbers that codes of float8_e4m3fn stand for."""
     size = np.append(FP8_NUMBERS, np.nan)[codes % 128]
     return np.where(codes < 128, size, -size)
 

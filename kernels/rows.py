@@ -12,15 +12,15 @@ Row = Any
 
 
 def side_by_side(rows: Mapping[str, Row], numbers: int = 6) -> str:
-    """The first numbers of each row, one line per row, aligned; to be printed.
+    """Return the first numbers of each row, one aligned line per row, ready to print.
 
-    rows: a name and a vector each, tensors on any device or what NumPy takes, of one length. Raises
-    ValueError where the lengths differ: then the rows are not two answers to one question.
+    rows: pairs of a name and a vector, all of one length; tensors on any device, or anything that
+    NumPy accepts. Raises ValueError if the lengths differ, because such rows cannot be compared.
     """
     vectors = {name: _vector(name, row) for name, row in rows.items()}
     lengths = {name: len(vector) for name, vector in vectors.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"rows of one length can be compared, not {lengths}")
+        raise ValueError(f"rows must have equal lengths to be compared, not {lengths}")
     margin = max(map(len, vectors), default=0)
     more = " …" if any(length > numbers for length in lengths.values()) else ""
     return "\n".join(
@@ -32,5 +32,5 @@ def side_by_side(rows: Mapping[str, Row], numbers: int = 6) -> str:
 def _vector(name: str, row: Row) -> NDArray[np.float64]:
     plain = row.detach().float().cpu().numpy() if hasattr(row, "detach") else np.asarray(row)
     if plain.ndim != 1:
-        raise ValueError(f"{name} has shape {list(plain.shape)}: give one row of it")
+        raise ValueError(f"{name} has shape {list(plain.shape)}: pass one row of it")
     return plain

@@ -56,10 +56,10 @@ def online_softmax_kernel(x_ptr, out_ptr, x_row, out_row, size, TILE: tl.constex
 
 
 def online_softmax(x: torch.Tensor) -> torch.Tensor:
-    """Softmax along the last axis, in x's dtype; -inf gets weight 0.
+    """Return the softmax along the last axis, in x's dtype; -inf gets weight 0.
 
-    x: [N] or [R, N] in float32, float16 or bfloat16, the last axis contiguous. A row of -inf alone
-    gives NaN, as in torch. Raises ValueError or TypeError naming x.
+    x: [N] or [R, N] in float32, float16 or bfloat16, the last axis contiguous. A row consisting
+    only of -inf gives NaN, as in torch. Raises ValueError or TypeError naming x.
     """
     rows = x[None] if isinstance(x, torch.Tensor) and x.dim() == 1 else x
     check_tensor("x", rows, "[N] or [R, N]", FLOATS)

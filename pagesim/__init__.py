@@ -1,7 +1,7 @@
 """pagesim shows how vLLM keeps the KV cache of a language model in pages.
 
-The names are those of vLLM 0.6.4.post1, so that its source can be read alongside. `pagesim.v1` has
-those of vLLM V1, release 0.33.0.
+The names are those of vLLM 0.6.4.post1, so that you can read its source alongside. `pagesim.v1` has
+the names of vLLM V1, release 0.33.0.
 """
 
 from pagesim import starting as starting  # first: it handles Ctrl-C while the rest is imported

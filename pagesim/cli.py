@@ -37,7 +37,10 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "sh
 @click.version_option(package_name="pagesim")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """See how vLLM keeps its KV cache in pages."""
+    """See how vLLM keeps its KV cache in pages.
+
+    Start with doctor. Every command has --help and --json.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

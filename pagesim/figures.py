@@ -1,14 +1,15 @@
-"""The course's pictures, a function each: give them a run, or a file, and show or save the figure.
+"""The course's figures: each function draws a run or a file, to be shown or saved.
 
     from pagesim import figures
     figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
 
 They take runs: a `pagesim.Simulation`, its WasteLog or the means in percent, a `pagesim.Timeline`,
-a Comparison of `studies.paper`, the path of a file (a timeline, or what ``--json`` printed), or
-several of them in a list or by name; or a trace of requests (Workload or file), which is simulated
-under ``policies`` with ``options`` of `simulate`, all requests waiting from the start. What cannot
-be drawn is a TypeError or UsageError. Each takes ``title=``, ``notes=`` to print below it, and
-``theme="dark"`` (or "light"; by default an SVG follows its page).
+a Comparison of `studies.paper`, the path of a file (a timeline, or the output of ``--json``), or
+several of these in a list or by name. Or they take a trace of requests (Workload or file), which is
+simulated under ``policies`` with ``options`` of `simulate`, with all requests arriving at the
+start. Data that cannot be drawn raise TypeError or UsageError. Every function takes ``title=``,
+``notes=`` to print below the figure, and ``theme="dark"`` or "light"; by default an SVG follows its
+page.
 
 The functions are in `charts`, their inputs in `sources`, their look in `style`. `pictures` lists
 the gallery, `book` has the pictures that explain, and `film` makes a GIF of a run.

@@ -126,7 +126,7 @@ def test_what_cannot_be_done_is_said() -> None:
     one.leave()
     with pytest.raises(pagesim.UsageError, match="'a' has left: it cannot write"):
         one.write([1])
-    with pytest.raises(pagesim.UsageError, match="made with record=False"):
+    with pytest.raises(pagesim.UsageError, match="make it with record=True"):
         Story(record=False).run  # noqa: B018
     with pytest.raises(TypeError):
         story.arrive([1.5])  # type: ignore[list-item]

@@ -128,7 +128,7 @@ def test_a_window_drops_what_is_behind_it() -> None:
     assert one.block_ids == [0, 2, 3]
     assert story.batch().block_tables.tolist() == [[-1, 2, 3]]
     one.write([6, 7, 8])
-    with pytest.raises(pagesim.UsageError, match="token 6, which looks at token 4, but that has"):
+    with pytest.raises(pagesim.UsageError, match="token 6, which attends to token 4, but"):
         story.batch()
 
 
@@ -176,5 +176,5 @@ def test_without_a_recording() -> None:
     story = Story(record=False, engine="v1")
     story.arrive("a b c").write("b d")
     assert story.words == {0: "a", 1: "b", 2: "c", 3: "d"}
-    with pytest.raises(pagesim.UsageError, match="made with record=False"):
+    with pytest.raises(pagesim.UsageError, match="make it with record=True"):
         story.run  # noqa: B018

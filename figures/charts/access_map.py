@@ -87,12 +87,13 @@ def owners_of(trace: Facts) -> dict[Slot, list[int]]:
 def access_map(
     source: Plain, *, names: Sequence[str] | None = None, title: str | None = None
 ) -> tuple[Picture, str]:
-    """Draw which program read which slots: each should read its own sequence's pages, and no more.
+    """Draw which program read which slots: each should read only its own sequence's pages.
 
-    ``source`` is what `kernels.xray` returns, its ``as_dict()``, or a JSON file with it. `names`
-    are the sequences'; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to 32
-    blocks (in a larger cache those that are touched or owned) and up to 24 rows, and says what it
-    omits. TypeError for what is not a trace, UsageError for one that touches no cache.
+    ``source`` is a trace returned by `kernels.xray`, its ``as_dict()``, or a JSON file with that
+    dict. `names` are the names of the sequences, by default A, B, …. The figure counts slots of the
+    cache and bytes. It shows up to 32 blocks (in a larger cache, those that are touched or owned)
+    and up to 24 rows, and says what it omits. TypeError if ``source`` is not a trace, UsageError if
+    the trace touches no cache.
     """
     trace = report("access_map", source, _KEYS, "kernels.xray(…)")
     rows, owners = rows_of(trace), owners_of(trace)

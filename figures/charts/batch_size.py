@@ -38,12 +38,12 @@ def batch_size(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw how many requests run at once, which is what saved memory buys.
+    """Draw how many requests run at once: saved memory makes this number larger.
 
-    ``source``: ``{"sharegpt": studies.paper.figure_13a(), "alpaca": figure_13b()}`` or one of them,
-    drawn beside the published batches; or whatever `memory_waste` takes, with the same ``policies``
-    and ``options``. Bars are mean batches over the iterations, in requests. Errors: see
-    `figures`. Source: Kwon et al., 2023, Figure 13.
+    ``source`` is ``{"sharegpt": studies.paper.figure_13a(), "alpaca": figure_13b()}`` or one of the
+    two, drawn beside the published batches. Or it is anything that `memory_waste` takes, with the
+    same ``policies`` and ``options``. Bars are the mean batches over the steps, in requests.
+    Errors: see `figures`. Source: Kwon et al., 2023, Figure 13.
     """
     if isinstance(source, Comparison):
         source = {"sharegpt": source}

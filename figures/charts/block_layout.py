@@ -52,12 +52,13 @@ def block_layout(
     """Draw a cache, from each token to the physical block that holds it.
 
     `source` is a block manager, a scheduler, a State, a Simulation with record=True, or a Timeline
-    or its file, after ``step=`` events (by default all); ``names={0: "A"}`` labels sequences and
-    ``order=`` fixes their colours. `highlight` frames blocks by absolute id. `tokens` labels token
-    ids (a mapping or a function; by default a run's own words, or the id). `arrows` from the tables
-    to the pools are drawn up to 12 table entries unless you say otherwise.
-    A cache with more than 6 sequences, 10 blocks a table or 64 blocks a pool becomes a `pool_map`.
-    TypeError for what holds no pages, UsageError for a highlighted id outside the pools.
+    or its file; a run is drawn after ``step=`` events (by default all). ``names={0: "A"}`` labels
+    sequences, and ``order=`` fixes their colours. `highlight` frames blocks by absolute id.
+    `tokens` labels token ids with a mapping or a function; the default is the run's own words, or
+    the id. By default, `arrows` from the tables to the pools are drawn if there are at most 12
+    table entries. A cache with more than 6 sequences, 10 blocks in a table or 64 blocks in a pool
+    becomes a `pool_map`. TypeError if ``source`` holds no pages, UsageError for a highlighted id
+    outside the pools.
     """
     cache = cache_view(source, **reading)
     framed = framed_blocks(cache, highlight)

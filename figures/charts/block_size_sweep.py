@@ -47,13 +47,14 @@ def block_size_sweep(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw where the slots of a paged pool are for some block sizes, to see what large ones cost.
+    """Draw how a paged pool's slots are used for some block sizes, to see what large ones cost.
 
-    ``source``: runs, logs or means in percent by their block size, paged Simulations or Timelines
-    in a list, ``studies.paper.block_sizes()``; or a trace of requests (Workload or file), which is
-    simulated with ``sizes`` and ``options`` of `simulate`. ``slots`` is the pool: a run has its
-    own, for bare means it is the paper's 15,728 by default. ``published`` token shares in percent
-    become a mark at their size. Errors: see `figures`.
+    ``source`` is a dict from block sizes to runs, logs or means in percent, a list of paged
+    Simulations or Timelines, or ``studies.paper.block_sizes()``. Or it is a trace of requests
+    (Workload or file), which is simulated with ``sizes`` and ``options`` of `simulate`. ``slots``
+    is the size of the pool; a run has its own, and for bare means the default is the paper's
+    15,728. ``published`` token shares in percent become a mark at their size. Errors: see
+    `figures`.
     """
 
     def serve(workload: Workload) -> dict[str, Simulation]:

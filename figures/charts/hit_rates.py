@@ -21,11 +21,11 @@ MARKS = "osD^v"
 def hit_rates(
     source: Plain, *, title: str | None = None, unit: str = "blocks", notes: Iterable[str] = ()
 ) -> tuple[Picture, str]:
-    """Draw hit rates over the size of the pool, to see which cache makes use of a larger one.
+    """Draw hit rates over the size of the pool, to see which cache profits from a larger pool.
 
-    ``source`` has the percentages by name and size: ``{"a queue": {500: 4.1, 1000: 6.2}}``, at most
-    five names, each with the same two or more sizes. The sizes, in ``unit``, stand on a logarithmic
-    axis. Errors: see `figures`.
+    ``source`` has the percentages by name and size: ``{"a queue": {500: 4.1, 1000: 6.2}}``. There
+    may be up to five names, each with the same two or more sizes. The sizes, in ``unit``, have a
+    logarithmic axis. Errors: see `figures`.
     """
     rates = _checked(source)
     sizes = sorted(next(iter(rates.values())))

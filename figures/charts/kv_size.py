@@ -30,11 +30,11 @@ Model = ModelSpec | str | PathLike[str]
 def kv_size(
     models: Model | Iterable[Model], *, title: str | None = None, notes: Iterable[str] = ()
 ) -> tuple[Picture, str]:
-    """Draw what one token takes in the cache, to see what a model's shape costs.
+    """Draw how many bytes one token takes in the cache, to see what a model's shape costs.
 
-    ``models``: one or several of a ModelSpec, the name of a preset ("llama-3.1-8b"), or the path of
-    a Hugging Face config.json. Bars are in KiB a token, all layers, in the model's own dtype, on
-    one linear scale. TypeError for what is not a model, UsageError when there is none.
+    ``models`` is one model or several: a ModelSpec, the name of a preset ("llama-3.1-8b"), or the
+    path of a Hugging Face config.json. Bars are in KiB per token over all layers, in the model's
+    own dtype, on one linear scale. TypeError for anything else, UsageError if there is no model.
     """
     if is_path(models) or isinstance(models, ModelSpec):
         models = [models]

@@ -42,11 +42,11 @@ def memory_waste(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw what the cache's slots are used for on average, to see what a policy wastes.
+    """Draw how the cache's slots are used on average, to see what a policy wastes.
 
-    ``source``: runs, a file or a trace (see `figures`). ``published`` has the numbers to compare
-    with, under the same names; parts may be missing. Bars are in percent of the slots, batches in
-    requests. Errors: see `figures`. Source: Kwon et al., 2023, Figure 2.
+    ``source`` is runs, a file or a trace (see `figures`). ``published`` has numbers to compare
+    with, under the same names; parts may be missing. Bars are in percent of the slots, and batches
+    in requests. Errors: see `figures`. Source: Kwon et al., 2023, Figure 2.
     """
     found = runs("memory_waste", source, serve(policies, options))
     rows = {name: means_of(run) for name, run in found.items()}

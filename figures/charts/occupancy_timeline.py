@@ -83,11 +83,12 @@ def occupancy_timeline(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw the pool over time, a panel a run, to see memory fill and requests come and go.
+    """Draw the pool over time, one panel per run, to see memory fill and requests come and go.
 
-    ``source``: runs, a file or a trace (see `figures`), but not means, which have no time. ``by``
-    measures time in "seconds" of the run's clock (the default) or in "iterations"; a Timeline has
-    no clock. All panels share one time axis and one batch axis, in requests. Errors: see `figures`.
+    ``source`` is runs, a file or a trace (see `figures`), but not means, which have no time. ``by``
+    measures time in "seconds" of the run's clock (the default) or in "iterations", which are steps;
+    a Timeline has no clock. All panels share one time axis, and one batch axis in requests. Errors:
+    see `figures`.
     """
     found = runs("occupancy_timeline", source, serve(policies, options))
     steps = [name for name, run in found.items() if isinstance(run, Timeline)]

@@ -35,9 +35,9 @@ def pool_map(
 ) -> tuple[Picture, str]:
     """Draw the pools as grids of small cells, to see how the sequences' blocks interleave.
 
-    Takes what `block_layout` takes; ids run left to right, top to bottom. Cells carry their
-    sequence's label while it fits (about 600 blocks); beyond that a pattern tells sequences of one
-    colour apart.
+    The arguments are those of `block_layout`. Ids run from left to right and from top to bottom. A
+    cell has its sequence's label if there is room (up to about 600 blocks); in larger pools,
+    patterns distinguish sequences of the same colour.
     """
     cache = cache_view(source, **reading)
     return draw_map(cache, framed_blocks(cache, highlight), title), words(cache)

@@ -56,13 +56,13 @@ def prefix_hits(
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> tuple[Picture, str]:
-    """Draw the hit rate over the size of the pool, to see how large a prefix cache pays.
+    """Draw the hit rate over the size of the pool, to see how large a prefix cache is worthwhile.
 
-    ``source``: what `measure` gives, or a JSON file with it; or a trace whose requests have hash
-    ids (Workload, file, or a Simulation of one), which is measured in a few seconds. With a
-    ``model``, or the name of a preset, the sizes are also given in its GiB. The rate is in percent
-    of the blocks looked up, the pool in blocks on a logarithmic axis. ``notes`` precede the data's
-    own source. Errors: see `figures`.
+    ``source`` is the result of `measure`, or a JSON file with it. Or it is a trace whose requests
+    have hash ids (a Workload, a file, or a Simulation of one), which is measured in a few seconds.
+    With ``model``, a ModelSpec or the name of a preset, the sizes are also given in GiB for that
+    model. The rate is in percent of the blocks looked up; the pool is in blocks, on a logarithmic
+    axis. ``notes`` precede the data's own source. Errors: see `figures`.
     """
     found = read(source) if is_path(source) else source
     found = found.workload if isinstance(found, Simulation) else found

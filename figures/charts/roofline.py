@@ -24,9 +24,9 @@ MADE_BY = "python -m pagesim.kernels.bench --out report.json"
 def roofline(source: Plain, *, title: str | None = None) -> tuple[Picture, str]:
     """Draw a report of `kernels.bench`, to see how close the kernels come to the memory's speed.
 
-    ``source``: the report, or its JSON file. Bars are in terabytes of useful traffic a second.
-    TypeError for what is not a report; UsageError for a dry run, whose numbers mean nothing, and
-    for a report without rows.
+    ``source`` is the report, or its JSON file. Bars are in terabytes of useful traffic per second.
+    TypeError if ``source`` is not a report; UsageError for a dry run, whose numbers mean nothing,
+    and for a report without rows.
     """
     data = report("roofline", source, ("chip", "copy_tb_s", "read_tb_s", "rows"), MADE_BY)
     if data.get("dry_run"):

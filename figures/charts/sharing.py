@@ -34,10 +34,10 @@ def sharing(
 ) -> tuple[Picture, str]:
     """Draw what sharing blocks saves when a request has several outputs.
 
-    ``source``: ``{dataset: studies.paper.figure_15(dataset)}`` or one of them, drawn beside the
-    published numbers; or a Timeline, its file, a Simulation with record=True, or several in a list
-    or by name, of which the mean over all steps is drawn. Bars are in percent of the blocks needed
-    without sharing. Errors: see `figures`. Source: Kwon et al., 2023, Figure 15.
+    ``source`` is ``{dataset: studies.paper.figure_15(dataset)}`` or one of its values, drawn beside
+    the published numbers. Or it is a Timeline, its file, a Simulation with record=True, or several
+    of these in a list or by name; then the mean over all steps is drawn. Bars are in percent of the
+    blocks needed without sharing. Errors: see `figures`. Source: Kwon et al., 2023, Figure 15.
     """
     if isinstance(source, Comparison):
         source = {source.title: source}

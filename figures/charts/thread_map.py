@@ -35,11 +35,11 @@ _KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 @style.picture
 def thread_map(source: Plain, *, title: str | None = None) -> tuple[Picture, str]:
-    """Draw what each lane reads, for warp 0 of one thread block, to see why K has its layout.
+    """Draw the bytes that each lane of warp 0 reads, to see why K has its layout.
 
-    ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors
-    are in bytes. Long columns are shortened to the first loads and the last. TypeError for what is
-    not such a map, UsageError if a part is missing.
+    ``source`` is the result of `kernels.simt.thread_map`, or a JSON file with it; it describes one
+    thread block. Lines and sectors are in bytes. Long columns are shortened to the first loads and
+    the last. TypeError if ``source`` is not such a map, UsageError if a part is missing.
     """
     data = report("thread_map", source, _KEYS, "kernels.simt.thread_map(config)")
     return _draw(data, title), _words(data)

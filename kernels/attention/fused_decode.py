@@ -127,15 +127,15 @@ def fused_decode(
     return_lse: bool = False,
     plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """Decode attention over the pages and one more token; [B, Hq, D] in q's dtype.
+    """Compute decode attention over the pages and one new token; returns [B, Hq, D] in q's dtype.
 
-    k_new, v_new: [B, Hkv, D] in q's dtype, the new token's, not divided by any scale;
-    context_lens: int32 [B], tokens in the cache. The query and the new token sit at position
-    context_len. Equal to writing k_new and v_new into a cache of q's dtype first and attending to
-    context_lens + 1 tokens, but nothing is written.
+    k_new, v_new: [B, Hkv, D] in q's dtype, the key and value of the new token, not divided by any
+    scale; context_lens: int32 [B], the number of tokens in the cache. The query and the new token
+    have position context_len. The result is the same as after writing k_new and v_new into a cache
+    of q's dtype and attending to context_lens + 1 tokens, but nothing is written.
 
-    Everything else, keywords and errors too, as in `paged_attention_v1`. return_lse: True gives
-    (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score).
+    Everything else, including keywords and errors, is as in `paged_attention_v1`. With
+    return_lse=True, returns (output, lse), where lse is float32 [B, Hq] = log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
     inputs = PagedInputs(

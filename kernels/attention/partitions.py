@@ -40,11 +40,13 @@ def check(partition_size: int, num_partitions: int | None, plan: Plan | None = N
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise TypeError(f"{name} must be an int, got {describe(value)}")
         if value < 1:
-            raise ValueError(f"{name} = {value}: give at least 1")
+            raise ValueError(f"{name} = {value}: it must be at least 1")
     if num_partitions is not None and num_partitions > _GRID:
         raise ValueError(f"num_partitions = {num_partitions}: a grid has room for at most {_GRID}")
     if plan is not None and given != {"partition_size": PARTITION_SIZE}:
-        raise ValueError(f"{list(given)[-1]} is given beside a plan: give it to plan_decode")
+        raise ValueError(
+            f"{list(given)[-1]} is given together with a plan: pass it to plan_decode instead"
+        )
 
 
 def chosen(inputs: PagedInputs, partition_size: int, num_partitions: int | None) -> PagedInputs:

@@ -33,9 +33,10 @@ def plan_decode(
     num_partitions: int | None = None,
     slot_mapping: torch.Tensor | None = None,
 ) -> Plan:
-    """A plan for `paged_attention_v1` and `paged_attention_v2`, whose arguments it takes.
+    """Make a plan for `paged_attention_v1` and `paged_attention_v2`, from their arguments.
 
-    slot_mapping: the step's slots, int64 [T]; with them the plan also serves `reshape_and_cache`.
+    slot_mapping: the step's slots, int64 [T]; if they are given, the plan also serves
+    `reshape_and_cache`.
     """
     partitions.check(partition_size, num_partitions)
     options = Options(sliding_window=sliding_window)
@@ -54,7 +55,7 @@ def plan_prefill(
     sliding_window: int = 0,
     slot_mapping: torch.Tensor | None = None,
 ) -> Plan:
-    """A plan for `paged_prefill`; slot_mapping as in `plan_decode`."""
+    """Make a plan for `paged_prefill`; slot_mapping is as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
     inputs = PagedInputs(
         "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc
@@ -74,7 +75,7 @@ def plan_fused_decode(
     sliding_window: int = 0,
     slot_mapping: torch.Tensor | None = None,
 ) -> Plan:
-    """A plan for `fused_decode`; slot_mapping as in `plan_decode`."""
+    """Make a plan for `fused_decode`; slot_mapping is as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
     inputs = PagedInputs(
         "fused decode", q, k_cache, v_cache, block_tables, context_lens, options,

@@ -149,15 +149,16 @@ def paged_prefill(
     return_lse: bool = False,
     plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """Causal attention of each sequence's last tokens over its pages; [T, Hq, D] in q's dtype.
+    """Compute causal attention of each sequence's last tokens over its pages; returns [T, Hq, D].
 
     q: [T, Hq, D], the queries of all sequences one after the other; query_start_loc: int32 [B + 1],
-    sequence b's are q[query_start_loc[b] : query_start_loc[b + 1]]. They are the last tokens of the
-    sequence: seq_lens counts them, and their keys and values are already in the cache. A sequence
-    may have no query.
+    the queries of sequence b are q[query_start_loc[b] : query_start_loc[b + 1]]. They belong to the
+    last tokens of the sequence: seq_lens counts these tokens, and their keys and values are already
+    in the cache. A sequence may have no query. The result has q's dtype.
 
-    Everything else, keywords and errors too, as in `paged_attention_v1`, for a query at its own
-    position. return_lse: True gives (output, lse), lse float32 [T, Hq] = log₂ Σ exp(score).
+    Everything else, including keywords and errors, is as in `paged_attention_v1`, for a query at
+    its own position. With return_lse=True, returns (output, lse), where lse is float32 [T, Hq] =
+    log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
     inputs = PagedInputs(

@@ -137,21 +137,22 @@ def paged_attention_v1(
     v_scale: float | torch.Tensor | None = None,
     plan: Plan | None = None,
 ) -> torch.Tensor:
-    """Attention of one query token per sequence over its pages; returns [B, Hq, D] in q's dtype.
+    """Compute attention of one query per sequence over its pages; returns [B, Hq, D] in q's dtype.
 
     q: [B, Hq, D] in float32, float16 or bfloat16; caches: [num_blocks, block_size, Hkv, D] of the
     same dtype or float8_e4m3fn, Hq a multiple of Hkv, D ≤ 256, any strides as long as D is
-    contiguous; block_tables: int32 [B, max_blocks]; seq_lens: int32 [B], the query's own token
-    included. Length 0 gives zeros.
+    contiguous; block_tables: int32 [B, max_blocks]; seq_lens: int32 [B], including the query's own
+    token. A sequence of length 0 gives zeros.
 
     score = scale·(q·k)·k_scale, then softcap·tanh(score/softcap) if softcap > 0, then
     + slope·(key position - query position). scale: 1/√D by default. alibi_slopes: float32 [Hq].
-    sliding_window: number of keys seen, the query's own included; 0 = all. k_scale, v_scale: a
-    number or a float tensor [Hkv]; value = stored · scale. plan: from `plan_decode` with this
-    step's tables and lengths; without one they are looked at in this call, which waits for the GPU.
+    sliding_window: the number of keys that the query attends to, including its own; 0 = all.
+    k_scale, v_scale: a number or a float tensor [Hkv]; value = stored · scale. plan: from
+    `plan_decode` with this step's tables and lengths. Without a plan, this call checks the tables
+    and lengths itself, which waits for the GPU.
 
-    Raises ValueError or TypeError naming the argument, the value and the sequence: also for a table
-    too short for its sequence and for block ids outside the cache.
+    Raises ValueError or TypeError naming the argument, the value and the sequence, also if a table
+    is too short for its sequence or names a block outside the cache.
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan=plan)

@@ -185,16 +185,16 @@ def paged_attention_v2(
     return_lse: bool = False,
     plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """What `paged_attention_v1` gives, with the KV sequence cut into partitions.
+    """Compute the result of `paged_attention_v1` with the KV sequence cut into partitions.
 
-    The common arguments, their checks and errors are those of `paged_attention_v1`.
-    partition_size: the fewest tokens of a partition. num_partitions: how many the longest sequence
-    is cut into, whatever their size; None chooses enough to keep the chip busy (the interpreter
-    uses partition_size). Shorter sequences have fewer partitions of the same size. A plan includes
-    both: give them to `plan_decode`.
+    The common arguments, their checks and errors are those of `paged_attention_v1`. partition_size:
+    the minimum number of tokens in a partition. num_partitions: the number of partitions of the
+    longest sequence, regardless of partition_size; None chooses enough to keep the GPU busy (the
+    interpreter uses partition_size). Shorter sequences have fewer partitions of the same size. A
+    plan includes both numbers: pass them to `plan_decode` instead.
 
-    return_lse: True gives (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score), -inf for length
-    0: with it, answers over parts of a sequence can be merged.
+    With return_lse=True, returns (output, lse), where lse is float32 [B, Hq] = log₂ Σ exp(score),
+    or -inf for length 0. With lse, outputs over parts of a sequence can be merged.
     """
     partitions.check(partition_size, num_partitions, plan)
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)

@@ -63,7 +63,7 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
     """
     if mode.decide().mode != "compiled" or mode.decide().device == "cuda":
         raise RuntimeError(
-            f"this process does not only compile ({mode.decide().reason}): start Python with "
+            f"this process can also run kernels ({mode.decide().reason}): start Python with "
             f"{mode.COMPILE_ONLY}=1, or use python -m pagesim.kernels.gate"
         )
     _DRIVER.use(name, target)

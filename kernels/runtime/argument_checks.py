@@ -75,7 +75,7 @@ def check_places(**written: torch.Tensor) -> None:
         for stride, size in sorted(axis for axis in axes if axis[1] > 1):
             if stride <= end:
                 raise ValueError(
-                    f"{name} has several elements in one place of memory (its strides are "
+                    f"several elements of {name} share one place in memory (its strides are "
                     f"{list(tensor.stride())}): pass {name}.contiguous()"
                 )
             end += (size - 1) * stride

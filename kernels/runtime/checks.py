@@ -63,14 +63,16 @@ def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> Pa
     check_devices(q=q, k_cache=k_cache, v_cache=v_cache, **looked_at)
     _check_cache_dtype("q", q, k_cache, v_cache)
     if q.shape[2] != k_cache.shape[3]:
-        raise ValueError(f"q has head_dim {q.shape[2]}, k_cache has {k_cache.shape[3]}")
+        raise ValueError(
+            f"q has head_dim {q.shape[2]}, but k_cache has {k_cache.shape[3]}: they must be equal"
+        )
     check_groups(q.shape[1], k_cache.shape[2])
     if call == "prefill":
         check_sequences(lens.shape[0], "seq_lens", block_tables=block_tables)
         if query_start_loc.shape[0] != lens.shape[0] + 1:
             raise ValueError(
                 f"query_start_loc has {query_start_loc.shape[0]} entries, expected "
-                f"{lens.shape[0] + 1}: one for each sequence in seq_lens and the end"
+                f"{lens.shape[0] + 1}: one for each sequence in seq_lens, and one for the end"
             )
     else:
         check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
@@ -110,14 +112,18 @@ def cache_write(
     check_same_dtype(key=key, value=value)
     _check_cache_dtype("key", key, k_cache, v_cache)
     if key.shape != value.shape:
-        raise ValueError(f"key has shape {list(key.shape)}, value has {list(value.shape)}")
+        raise ValueError(
+            f"key has shape {list(key.shape)}, but value has {list(value.shape)}: they must be "
+            "equal"
+        )
     if key.shape[1:] != k_cache.shape[2:]:
         raise ValueError(
-            f"key has [Hkv, D] = {list(key.shape[1:])}, k_cache has {list(k_cache.shape[2:])}"
+            f"key has [Hkv, D] = {list(key.shape[1:])}, but k_cache has {list(k_cache.shape[2:])}"
         )
     if slot_mapping.shape[0] != key.shape[0]:
         raise ValueError(
-            f"slot_mapping names {slot_mapping.shape[0]} slots for key's {key.shape[0]} tokens"
+            f"slot_mapping has {slot_mapping.shape[0]} slots, but key has {key.shape[0]} tokens: "
+            "each token needs one"
         )
     facts = {"slot_mapping": _identity(slot_mapping), "k_cache": _fact(k_cache)}
     # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
@@ -192,14 +198,16 @@ def _checked_options(q: torch.Tensor, k_cache: torch.Tensor, given: Options) -> 
     if isinstance(window, bool) or not isinstance(window, numbers.Integral):
         raise TypeError(f"sliding_window must be an int, got {describe(window)}")
     if window < 0:
-        raise ValueError(f"sliding_window = {window}: give a number of keys, or 0 for all")
+        raise ValueError(f"sliding_window = {window}: it must be a number of keys, or 0 for all")
     if finite("softcap", given.softcap) < 0:
-        raise ValueError(f"softcap = {given.softcap}: give a positive bound, or 0 for none")
+        raise ValueError(f"softcap = {given.softcap}: it must be a positive bound, or 0 for none")
     if slopes is not None:
         check_tensor("alibi_slopes", slopes, "[Hq]", (torch.float32,))
         check_devices(q=q, alibi_slopes=slopes)
         if slopes.shape[0] != num_heads:
-            raise ValueError(f"alibi_slopes is for {slopes.shape[0]} heads, q has {num_heads}")
+            raise ValueError(
+                f"alibi_slopes has {slopes.shape[0]} slopes, but q has {num_heads} heads"
+            )
     return Options(
         scale=head_dim**-0.5 if given.scale is None else finite("scale", given.scale),
         alibi_slopes=slopes,
@@ -220,9 +228,11 @@ def _check_caches(k_cache: torch.Tensor, v_cache: torch.Tensor) -> None:
         )
     for axis, size in zip(("block_size", "Hkv", "D"), k_cache.shape[1:], strict=True):
         if size == 0:
-            raise ValueError(f"k_cache has {axis} 0: its shape is {list(k_cache.shape)}")
+            raise ValueError(f"k_cache has {axis} = 0: its shape is {list(k_cache.shape)}")
     if k_cache.shape[3] > MAX_HEAD_DIM:
-        raise ValueError(f"k_cache has head_dim {k_cache.shape[3]}, at most {MAX_HEAD_DIM} works")
+        raise ValueError(
+            f"k_cache has head_dim {k_cache.shape[3]}: it must be at most {MAX_HEAD_DIM}"
+        )
 
 
 def _check_cache_dtype(
@@ -254,7 +264,9 @@ def _head_scale(
     check_tensor(name, scale, "[Hkv]", FLOATS)
     check_devices(k_cache=k_cache, **{name: scale})
     if scale.shape[0] != num_kv_heads:
-        raise ValueError(f"{name} is for {scale.shape[0]} KV heads, k_cache has {num_kv_heads}")
+        raise ValueError(
+            f"{name} has {scale.shape[0]} scales, but k_cache has {num_kv_heads} KV heads"
+        )
     return scale.to(torch.float32)
 
 
@@ -265,12 +277,14 @@ def _divisor(
     if scale is not None and k_cache.dtype != FP8:
         raise ValueError(
             f"{name} is given, but k_cache has dtype {short(k_cache.dtype)}: only fp8 caches "
-            f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
+            f"(float8_e4m3fn) hold scaled elements; omit {name}"
         )
     found = _head_scale(name, scale, k_cache)
     if look and scale is not None:
         each = scale.tolist() if isinstance(scale, torch.Tensor) else scale
         for head, number in enumerate(np.ravel(each)):
             if not (math.isfinite(number) and number > 0):
-                raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
+                raise ValueError(
+                    f"{name} is {number} for KV head {head}: it must be a positive number"
+                )
     return found

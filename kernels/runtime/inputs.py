@@ -138,8 +138,8 @@ def require(plan: Plan, facts: Facts) -> None:
         there = plan.made_for.get(name)
         if here != there:
             raise ValueError(
-                f"plan was made for {name} = {_words(there)}, this call has {_words(here)}: a plan "
-                "serves the layers of one step, make one for each"
+                f"plan was made for {name} = {_words(there)}, but this call has {_words(here)}: "
+                "a plan serves the layers of one step; make one for every step"
             )
 
 

@@ -79,7 +79,7 @@ def decide() -> Backend:
 
 
 def device() -> str:
-    """The torch device string on which tensors for the kernels should live.
+    """Return the torch device for the kernels' tensors, as a string.
 
     Raises ImportError without torch, RuntimeError when this process only compiles.
     """

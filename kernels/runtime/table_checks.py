@@ -23,7 +23,7 @@ def check_sequences(rows: int, owner: str = "q", **arrays: Any) -> None:
     """Check that there is one entry for each of `owner`'s sequences."""
     for name, array in arrays.items():
         if array.shape[0] != rows:
-            raise ValueError(f"{name} is for {array.shape[0]} sequences, {owner} is for {rows}")
+            raise ValueError(f"{name} has {array.shape[0]} sequences, but {owner} has {rows}")
 
 
 def check_tables(
@@ -48,8 +48,8 @@ def check_tables(
                 f"{lengths}[{seq}] = {tokens[seq]}: sequence {seq} has a negative length"
             )
         raise ValueError(
-            f"block_tables is too short for sequence {seq}: {lengths}[{seq}] = {tokens[seq]} needs "
-            f"{pages[seq]} blocks of {block_size}, its table has room for {tables.shape[1]}"
+            f"block_tables is too short for sequence {seq}: {lengths}[{seq}] = {tokens[seq]} "
+            f"needs {pages[seq]} blocks of {block_size}, its table has room for {tables.shape[1]}"
         )
     # What is older than a window is not read, and its blocks may have been freed.
     first = np.maximum(0, tokens - counts + 1 - (sliding_window or NO_WINDOW)) // block_size
@@ -77,8 +77,8 @@ def query_counts(starts: Numbers, tokens: Numbers, num_queries: int) -> Numbers:
                 f"it starts, at {starts[seq]}"
             )
         raise ValueError(
-            f"seq_lens[{seq}] = {tokens[seq]}: sequence {seq} has {counts[seq]} query tokens, "
-            "which its length must include"
+            f"seq_lens[{seq}] = {tokens[seq]}: sequence {seq} has {counts[seq]} queries, and its "
+            "length must include their tokens"
         )
     return counts
 
@@ -87,8 +87,8 @@ def check_slots(slots: Numbers, num_slots: int) -> None:
     """Check that every slot is in the cache and named once; -1 skips a token."""
     for token in np.flatnonzero((slots < -1) | (slots >= num_slots)):
         raise ValueError(
-            f"slot_mapping[{token}] = {slots[token]}: token {token} goes outside the cache, which "
-            f"has slots 0 to {num_slots - 1} (-1 skips a token)"
+            f"slot_mapping[{token}] = {slots[token]}: token {token} goes outside the cache, "
+            f"which has slots 0 to {num_slots - 1} (-1 skips a token)"
         )
     used = np.flatnonzero(slots >= 0)
     _, first, which = np.unique(slots[used], return_index=True, return_inverse=True)
@@ -96,5 +96,5 @@ def check_slots(slots: Numbers, num_slots: int) -> None:
         token, before = used[again], used[first[which[again]]]
         raise ValueError(
             f"slot_mapping[{token}] = {slots[token]}: tokens {before} and {token} share a slot, "
-            "and programs run in no order, so either could win"
+            "and programs run in no fixed order, so either could win"
         )

@@ -32,7 +32,7 @@ def make_launch(
         if array.ndim != shape.count(",") + 1:
             raise ValueError(f"{name} must have shape {shape}, got {list(array.shape)}")
     if rounding not in ("exact", "as_kernel"):
-        raise ValueError(f'rounding = {rounding!r}: give "exact" or "as_kernel"')
+        raise ValueError(f'rounding = {rounding!r}: it must be "exact" or "as_kernel"')
     q, k_cache, v_cache, tables, lens = arrays
     (num_seqs, num_heads, head_size), (num_kv_heads, _, block_size) = q.shape, v_cache.shape[1:]
     _check_dtypes(inputs)
@@ -41,8 +41,8 @@ def make_launch(
     check_groups(num_heads, num_kv_heads)
     if partition_size % block_size:
         raise ValueError(
-            f"partition_size = {partition_size}: a slice of the KV sequence must be whole blocks "
-            f"of {block_size} tokens"
+            f"partition_size = {partition_size}: it must be a multiple of the block size, "
+            f"{block_size}"
         )
     check_sequences(num_seqs, block_tables=tables, seq_lens=lens)
     tables, lens = tables.astype(np.int64), lens.astype(np.int64)
@@ -51,7 +51,7 @@ def make_launch(
     slopes = np.zeros(num_heads) if options.alibi_slopes is None else options.alibi_slopes
     if np.shape(slopes) != (num_heads,):
         raise ValueError(
-            f"alibi_slopes has shape {list(np.shape(slopes))}, q has {num_heads} heads"
+            f"alibi_slopes has shape {list(np.shape(slopes))}, but q has {num_heads} heads"
         )
     tensors: dict[Tensor, Given] = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
     scale = 1 / math.sqrt(head_size) if options.scale is None else options.scale
@@ -89,5 +89,6 @@ def _check_layout(config: Config, inputs: PagedInputs) -> None:
         if list(cache.shape) != shape:
             raise ValueError(
                 f"{name} has shape {list(cache.shape)}, expected {_SHAPES[name]} = {shape}: "
-                "kernels.to_cuda_layout makes both from [num_blocks, block_size, heads, head_size]"
+                "kernels.to_cuda_layout makes both caches from [num_blocks, block_size, heads, "
+                "head_size]"
             )

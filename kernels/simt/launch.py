@@ -31,7 +31,7 @@ STAGES = (load_q, score_keys, reduce_max, softmax, weigh_values, reduce_lanes, r
 
 @dataclass(slots=True)
 class Trace:
-    """Pass one to a launch to keep its thread blocks: `trace[seq, head]`, `trace[seq, head, 2]`."""
+    """Keeps the thread blocks of a launch: `trace[seq, head]`, `trace[seq, head, 2]`."""
 
     thread_blocks: dict[tuple[int, int, int], ThreadBlock] = field(default_factory=dict)
 
@@ -40,12 +40,12 @@ class Trace:
         if (seq, head, partition) not in self.thread_blocks:
             raise KeyError(
                 f"no thread block computed sequence {seq}, head {head}, partition {partition}; "
-                f"this trace holds {len(self.thread_blocks)}"
+                f"this trace has {len(self.thread_blocks)} thread blocks"
             )
         return self.thread_blocks[seq, head, partition]
 
     def loads(self, tensor: Tensor) -> list[WarpLoad]:
-        """Every load instruction on one tensor, of all thread blocks."""
+        """Return every load instruction on one tensor, from all thread blocks."""
         blocks = self.thread_blocks.values()
         return [load for block in blocks for load in block.loads if load.tensor == tensor]
 
@@ -73,9 +73,9 @@ def paged_attention_v1(
     k_scale, v_scale: value = stored · scale.
 
     rounding="exact" computes in float32 and returns float32 [num_seqs, num_heads, head_size];
-    "as_kernel" rounds where the kernel rounds, the output too, and returns q's dtype. Length 0
-    gives zeros. Raises ValueError or TypeError naming the argument, the value and the sequence.
-    Source: csrc/attention/attention_kernels.cuh of vLLM 0.6.4.post1.
+    "as_kernel" rounds wherever the kernel rounds, including the output, and returns q's dtype. A
+    sequence of length 0 gives zeros. Raises ValueError or TypeError naming the argument, the value
+    and the sequence. Source: csrc/attention/attention_kernels.cuh of vLLM 0.6.4.post1.
     """
     options = Options(scale, cast(Any, alibi_slopes), k_scale=k_scale, v_scale=v_scale)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
@@ -98,19 +98,22 @@ def paged_attention_v2(
     rounding: Rounding = "exact",
     trace: Trace | None = None,
 ) -> Given:
-    """The same with the KV sequence split into partitions of `partition_size` tokens.
+    """Emulate the version that splits the KV sequence into partitions of `partition_size` tokens.
 
-    partition_size: a multiple of the block size, vLLM's is 512. All else as `paged_attention_v1`.
+    partition_size is a multiple of the block size; vLLM uses 512. Everything else is as in
+    `paged_attention_v1`.
     """
     if partition_size <= 0:
-        raise ValueError(f"partition_size = {partition_size}: give a positive number of tokens")
+        raise ValueError(
+            f"partition_size = {partition_size}: it must be a positive number of tokens"
+        )
     options = Options(scale, cast(Any, alibi_slopes), k_scale=k_scale, v_scale=v_scale)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
     return _run(make_launch(inputs, num_threads, rounding, partition_size), q.shape, trace)
 
 
 def choose_version(max_seq_len: int, num_seqs: int, num_heads: int) -> Literal["v1", "v2"]:
-    """Which of the two vLLM launches: v2 for long sequences too few to fill a GPU."""
+    """Return the version that vLLM launches: v2 for long sequences too few to fill a GPU."""
     if max_seq_len > 8192:
         return "v2"
     one_partition = max_seq_len <= PARTITION_SIZE

@@ -63,7 +63,7 @@ CLOCK, MATCH, LOGIT = 400.0, 200.0, 60.0
 
 
 def by_hand(max_tokens: int = 4096) -> Model:
-    """The circuit as a Llama of two layers, exact for contexts of up to `max_tokens` tokens."""
+    """Make the circuit as a Llama of two layers, exact for contexts up to `max_tokens` tokens."""
     if max_tokens < 1:
         raise ValueError(f"max_tokens = {max_tokens}: a context has at least one token")
     config = Config(

@@ -31,10 +31,9 @@ SHARD = re.compile(r"[A-Za-z0-9_.-]+\.safetensors")
 def load(
     folder: str | Path, dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
 ) -> Model:
-    """The model in a folder, its weights in `dtype` on `device`.
+    """Load the model of a folder, with its weights in `dtype` on `device`.
 
-    Whatever is wrong in the folder raises CheckpointError (a ValueError), which names the file and
-    the key or tensor.
+    CheckpointError (a ValueError) names the file and the key or tensor that is wrong.
     """
     folder = Path(folder)
     config = read_config(folder / CONFIG)
@@ -58,7 +57,7 @@ def load(
 
 
 def save(model: Model, folder: str | Path) -> None:
-    """Write a Llama, in the dtype of its weights, as a folder that `load` and transformers read."""
+    """Write a Llama, in its weights' dtype, to a folder that `load` and transformers can read."""
     config = model.config
     if config.model_type != "llama" or config.rope_scaling:
         raise ValueError(f"only a Llama without rope_scaling can be saved, not {config}")

@@ -10,11 +10,11 @@ LLAMA3 = ("factor", "low_freq_factor", "high_freq_factor", "original_max_positio
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a model is made of, in the names of config.json.
+    """The shape of a model, in the names of config.json.
 
-    attention_bias adds a bias to q, k and v, output_bias to o, mlp_bias to the MLP. qk_norm: every
-    head's q and k are normalised before they are turned (Qwen3). rope_scaling: None, or the four
-    numbers of "llama3". eos_token_id: the tokens that end an answer.
+    attention_bias adds a bias to q, k and v, output_bias to o, mlp_bias to the MLP. With qk_norm,
+    every head's q and k are normalised before they are rotated (Qwen3). rope_scaling is None, or
+    has the four numbers of "llama3". eos_token_id has the tokens that end an output.
     """
 
     model_type: str
@@ -37,7 +37,7 @@ class Config:
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor that a model of this config has, by name."""
+    """Return the shape of every tensor of a model with this config, by name."""
     c, hidden, inner = config, config.hidden_size, config.intermediate_size
     q, kv = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
     linear = {  # [out, in], and whether it has a bias
@@ -63,7 +63,7 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def check_shapes(config: Config, found: Mapping[str, tuple[int, ...]]) -> None:
-    """ValueError names a tensor that is missing, that no part of the model reads, or misshapen."""
+    """Raise ValueError for a tensor that is missing, unused or of the wrong shape."""
     wanted = shapes(config)
     for problem, names in (
         ("is missing", wanted.keys() - found.keys()),

@@ -22,14 +22,14 @@ Words = Mapping[str, Any]
 
 
 class CheckpointError(ValueError):
-    """A folder or file cannot be read as a model; the message names file, part and value."""
+    """A folder or file is no readable model; the message names the file, part and value."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message if len(message) <= 1_000 else f"{message[:997]}...")
 
 
 def read_json(path: Path) -> Words:
-    """The JSON object in a plain file, without a key twice; CheckpointError for anything else."""
+    """Read the JSON object of a plain file, with unique keys; CheckpointError for anything else."""
     with plain_file(path), path.open("rb") as file:
         raw = file.read(MAX_JSON + 1)
     if len(raw) > MAX_JSON:
@@ -45,7 +45,7 @@ def read_json(path: Path) -> Words:
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[None]:
-    """CheckpointError unless it is a file that opens: reading a pipe could wait forever."""
+    """Raise CheckpointError for anything but a file: reading a pipe could wait forever."""
     try:
         if not path.is_file():
             raise CheckpointError(f"{path}: there is no such file")
@@ -55,7 +55,7 @@ def plain_file(path: Path) -> Iterator[None]:
 
 
 def quoted(value: object) -> str:
-    """A value of a file in a message, shortened."""
+    """Return a value of a file, shortened for a message."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
@@ -64,7 +64,7 @@ def quoted(value: object) -> str:
 
 
 def read_config(path: Path) -> Config:
-    """The `Config` in a config.json, as transformers 4 or 5 wrote it."""
+    """Read the `Config` of a config.json written by transformers 4 or 5."""
     given = read_json(path)
     try:
         return parse_config(given)
@@ -73,9 +73,9 @@ def read_config(path: Path) -> Config:
 
 
 def parse_config(given: Words) -> Config:
-    """The `Config` of a config.json's keys; CheckpointError names the key and the value.
+    """Make the `Config` from a config.json's keys; CheckpointError names a bad key and value.
 
-    A key that is null or absent stands for what transformers takes in its place.
+    A key that is null or absent has the default of transformers.
     """
     given = {key: value for key, value in given.items() if value is not None}
     kind = _known("model_type", given.get("model_type"), FAMILIES)

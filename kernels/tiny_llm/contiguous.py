@@ -23,7 +23,7 @@ Watch = Callable[[int, Tensor], None]
 
 
 class Contiguous:
-    """One sequence's keys and values; as a model's `attend` it appends to them and reads all."""
+    """One sequence's keys and values; as a model's `attend`, it appends new ones and reads all."""
 
     def __init__(self, model: Model, max_tokens: int) -> None:
         self.model, self.length = model, 0
@@ -48,10 +48,11 @@ class Contiguous:
         return rows.flatten(0, 1).transpose(0, 1)
 
     def logits(self, tokens: Sequence[int]) -> Tensor:
-        """Append tokens; the logits [vocab] after the last of them. ValueError without room."""
+        """Append tokens; returns the logits [vocab] after the last one. ValueError if full."""
         if self.length + len(tokens) > (slots := self.cache.shape[3]):
             raise ValueError(
-                f"{len(tokens)} tokens after {self.length}: the cache has {slots} slots"
+                f"{len(tokens)} more tokens do not fit: the cache has {slots} slots, and "
+                f"{self.length} are taken"
             )
         with torch.inference_mode():
             device = self.cache.device
@@ -61,7 +62,7 @@ class Contiguous:
             return self.model.logits(hidden[-1])
 
     def fork(self) -> Contiguous:
-        """A copy of all of it, the empty slots included."""
+        """Return a copy of the whole cache, including its empty slots."""
         child = Contiguous(self.model, self.cache.shape[3])
         child.cache.copy_(self.cache)
         child.length = self.length
@@ -71,7 +72,7 @@ class Contiguous:
 def generate(
     model: Model, prompt: Sequence[int], params: SamplingParams, watch: Watch | None = None
 ) -> list[list[int]]:
-    """A request's answers: `n` samples, or the beams that were found, the likeliest first."""
+    """Return the outputs of a request: `n` samples, or the beams found, the likeliest first."""
     params = params.with_stop(model.config.eos_token_id)
     prompt = checked_prompt(prompt, model.config.vocab_size)
     cache = Contiguous(model, len(prompt) + params.max_tokens)

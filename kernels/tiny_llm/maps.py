@@ -47,16 +47,16 @@ class Map:
     starts: tuple[int, ...]
 
     def ways(self, place: int) -> list[int]:
-        """Where one can go from a place; STOP is one of these answers."""
+        """Return the places that a place leads to; STOP may be one of them."""
         return [to for source, to in self.facts if source == place]
 
 
 def make_map(
     rng: np.random.Generator, num_facts: int, chains: int = 2, places: int = NUM_PLACES
 ) -> Map:
-    """A map of as many places as facts, with one way on from each, in chains of random lengths.
+    """Draw a map of chains of random lengths: every place has one fact.
 
-    starts holds the first place of every chain. places: how many of the 62 may occur.
+    starts has the first place of every chain. places is the number of the 62 places that may occur.
     """
     nodes = _places(rng, num_facts, places)
     cuts = np.sort(rng.choice(np.arange(1, num_facts), min(chains, num_facts) - 1, replace=False))
@@ -66,9 +66,9 @@ def make_map(
 
 
 def make_branching_map(rng: np.random.Generator, num_places: int, places: int = NUM_PLACES) -> Map:
-    """A map whose places have up to three ways on, never in a circle: every walk ends.
+    """Draw a map whose places lead to up to three others, without circles: every route ends.
 
-    Its facts number about one and a half times its places.
+    It has about one and a half times as many facts as places.
     """
     nodes = _places(rng, num_places, places).tolist()
     ends = int(rng.integers(1, 3))
@@ -81,55 +81,57 @@ def make_branching_map(rng: np.random.Generator, num_places: int, places: int = 
 
 
 def prompt(given: Map, start: int) -> list[int]:
-    """All facts and the question, 4 · facts + 2 tokens."""
+    """Return the prompt: all facts and the question, 4 · facts + 2 tokens."""
     facts = [token for source, to in given.facts for token in (source, ARROW, to, END)]
     return [*facts, ASK, start]
 
 
 def answer(given: Map, start: int) -> list[int]:
-    """The walk from a start, STOP included, by the first fact of each place.
+    """Return the route from a start, including STOP; the first fact of each place counts.
 
-    ValueError for a place without a fact, and for a walk in a circle.
+    ValueError for a place without a fact, and for facts that lead in a circle.
     """
     way = dict(reversed(given.facts))
     walk: list[int] = []
     place = start
     while place != STOP:
         if place not in way:
-            raise ValueError(f"no fact leads on from {decode([place])!r}")
+            raise ValueError(f"the map has no fact that leads on from {decode([place])!r}")
         if len(walk) == len(way):
-            raise ValueError(f"the walk from {decode([start])!r} never ends: it is a circle")
+            raise ValueError(
+                f"the route from {decode([start])!r} never ends: the facts lead in a circle"
+            )
         place = way[place]
         walk.append(place)
     return walk
 
 
 def is_walk(given: Map, start: int, tokens: Sequence[int]) -> bool:
-    """Whether these tokens lead from a start to STOP by ways of the map."""
+    """Whether these tokens lead from a start to STOP along facts of the map."""
     places = [start, *tokens]
     return places[-1] == STOP and set(pairwise(places)) <= set(given.facts)
 
 
 def encode(text: str, words: bool = False) -> list[int]:
-    """Token ids of letters, or of words between blanks; ValueError names the first unknown one."""
+    """Return the ids of letters, or of words between blanks; ValueError names an unknown one."""
     ids = {name: token for token, name in enumerate(WORDS if words else LETTERS)}
     names = text.split() if words else "".join(text.split())
     for name in names:
         if name not in ids:
             raise ValueError(
-                f"{name!r} is not a {'word' if words else 'letter'} of the maps: "
-                f"they are {' '.join(ids)}"
+                f"{name!r} is not a {'word' if words else 'letter'} of the maps; there are "
+                f"{' '.join(ids)}"
             )
     return [ids[name] for name in names]
 
 
 def decode(tokens: Iterable[int], words: bool = False) -> str:
-    """Text of token ids; with words, a blank between each two. ValueError for one of no map."""
+    """Return the text of token ids, with blanks between words; ValueError for an unknown token."""
     tokens = list(tokens)
     for token in tokens:
         if not 0 <= token < NUM_TOKENS:
             raise ValueError(
-                f"the token {token} is not of the maps: they are 0 to {NUM_TOKENS - 1}"
+                f"the maps have no token {token}: token ids go from 0 to {NUM_TOKENS - 1}"
             )
     return " ".join(WORDS[t] for t in tokens) if words else "".join(LETTERS[t] for t in tokens)
 
@@ -137,7 +139,7 @@ def decode(tokens: Iterable[int], words: bool = False) -> str:
 def _places(rng: np.random.Generator, number: int, places: int) -> np.ndarray:
     if not 1 <= number <= places <= NUM_PLACES:
         raise ValueError(
-            f"a map of {number} places out of {places}: there are 1 to {NUM_PLACES} places"
+            f"a map cannot have {number} places out of {places}: there are {NUM_PLACES} in all"
         )
     return STOP + 1 + rng.permutation(places)[:number]
 

@@ -29,7 +29,7 @@ Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
 class Model:
-    """A decoder; weights holds what `config.shapes` lists, all of one dtype and on one device."""
+    """A decoder; weights has the tensors of `config.shapes`, in one dtype, on one device."""
 
     def __init__(self, config: Config, weights: Mapping[str, Tensor]) -> None:
         check_shapes(config, {name: tuple(w.shape) for name, w in weights.items()})
@@ -42,7 +42,7 @@ class Model:
         self.frequencies = frequencies(config).to(self.head.device)
 
     def __call__(self, tokens: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-        """The last hidden states [T, hidden] of tokens [T], which stand at positions [T]."""
+        """Return the last hidden states [T, hidden] of tokens [T], which have the positions [T]."""
         x = self.embeddings[tokens]
         angles = positions[:, None, None] * self.frequencies  # [T, 1, D/2]
         turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)

@@ -38,7 +38,7 @@ Backend = Callable[[Pool, Batch], Attend]
 class Triton:
     """The kernels: `reshape_and_cache`, `paged_prefill` and `paged_attention_v2`.
 
-    Tables, lengths and slots are looked at in the first layer; its plans serve the others.
+    Tables, lengths and slots are checked in the first layer; its plans serve the others.
     """
 
     def __init__(self, pool: Pool, batch: Batch) -> None:
@@ -83,7 +83,7 @@ class Triton:
 
 
 class Fused(Triton):
-    """The same with `fused_decode`, which takes a decode's own key and value from registers."""
+    """The kernels with `fused_decode`, which takes a decode's own key and value from registers."""
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
         decodes = q, k, v, *caches, self.decodes[0], self.contexts
@@ -91,7 +91,7 @@ class Fused(Triton):
 
 
 class Span(NamedTuple):
-    """Sequences whose queries are answered in one call: a prompt, or all decodes of the step."""
+    """Sequences whose queries are computed in one call: a prompt, or all decodes of a step."""
 
     rows: slice
     """Their tokens in the batch."""
@@ -167,7 +167,7 @@ class Torch:
 
 
 class Numpy:
-    """The reference in float64, row by row: slow, and there to be compared with."""
+    """The reference in float64, query by query: slow, for comparing."""
 
     def __init__(self, pool: Pool, batch: Batch) -> None:
         self.pool, self.slots = pool, batch.slot_mapping

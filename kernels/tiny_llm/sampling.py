@@ -27,10 +27,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How a request is answered, in vLLM's names. ValueError names a bad field and its value.
+    """How the output of a request is chosen, in vLLM's names; ValueError names a bad field.
 
     temperature 0 takes the likeliest token; top_k 0 and top_p 1 leave out none. n samples are drawn
-    independently; beams > 0 searches for that many of the likeliest answers instead. An answer ends
+    independently. beams > 0 searches for that number of likeliest outputs instead. An output ends
     with a token of `stop` (None: the model's eos_token_id) or after max_tokens.
     """
 
@@ -66,22 +66,24 @@ class SamplingParams:
             )
 
     def with_stop(self, eos: tuple[int, ...]) -> SamplingParams:
-        """The same with `stop` filled in."""
+        """Return the same parameters with `stop` filled in."""
         return self if self.stop is not None else replace(self, stop=eos)
 
     def ends(self, tokens: Sequence[int]) -> bool:
-        """Whether an answer is complete with these tokens."""
+        """Whether an output is complete with these tokens."""
         return len(tokens) == self.max_tokens or tokens[-1] in (self.stop or ())
 
 
 def checked_prompt(tokens: Iterable[int], vocab_size: int) -> tuple[int, ...]:
-    """Token ids as a tuple, from an array or a tensor as well; ValueError names a wrong one."""
+    """Return token ids as a tuple, also from an array or a tensor; ValueError names a wrong one."""
     prompt = tuple(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
     for token in prompt:
         if type(token) is not int or not 0 <= token < vocab_size:
-            raise ValueError(f"the prompt has the token {token!r}: they are 0 to {vocab_size - 1}")
+            raise ValueError(
+                f"the prompt contains token {token!r}: token ids go from 0 to {vocab_size - 1}"
+            )
     if not prompt:
-        raise ValueError("the prompt is empty: it needs a token")
+        raise ValueError("the prompt is empty: it needs at least one token")
     return prompt
 
 

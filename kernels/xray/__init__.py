@@ -34,9 +34,9 @@ from pagesim.kernels.xray.trace import AccessTrace
 def xray(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> AccessTrace:
     """Run a launcher of this package (or one of yours) and watch every program's memory accesses.
 
-    The arguments are the launcher's own. Keeps about 16 bytes for every element touched: use small
-    caches. Raises what the launcher raises, and RuntimeError, naming the way out, where kernels are
-    not interpreted, or where the x-ray does not understand triton's interpreter.
+    The arguments are the launcher's own. A trace keeps about 16 bytes for every element touched:
+    use small caches. The launcher's errors pass through. RuntimeError names the way out if kernels
+    are not interpreted here, or if the x-ray does not understand triton's interpreter.
     """
     interpreter.require_interpreter("pagesim.kernels.xray")
     bound = inspect.signature(kernel).bind(*args, **kwargs)

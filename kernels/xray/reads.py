@@ -36,12 +36,14 @@ class Read(NamedTuple):
 def reads(trace: AccessTrace) -> Iterator[Read]:
     """The loads of keys in the order in which the programs ran, for the first head of each program.
 
-    For decoding kernels: one query a sequence. ValueError if the call had no block tables, or more
-    queries than sequences.
+    This is for decoding kernels, with one query per sequence. ValueError if the call had no block
+    tables, or more queries than sequences.
     """
     given, owned = trace.arguments, trace.ownership
     if owned is None or len(owned.queries) != len(owned.lengths):
-        raise ValueError("a film needs a decoding call: block tables, and one query a sequence")
+        raise ValueError(
+            "a film needs a decoding call, with block tables and one query per sequence"
+        )
     q, keys, values = (_floats(given[name]) for name in ("q", "k_cache", "v_cache"))
     scale = given.get("scale") or q.shape[-1] ** -0.5
     for program in trace.programs:

@@ -31,7 +31,7 @@ from pagesim.journal.effects import Name
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMetadata:
-    """A batch of T tokens of S sequences; the names are vLLM's."""
+    """A batch of T tokens of S sequences; the names of the fields are vLLM's."""
 
     seq_ids: list[Name]
     """[S]; in V1, ids of requests."""
@@ -65,7 +65,7 @@ class AttentionMetadata:
 
     @property
     def max_seq_len(self) -> int:
-        """The longest sequence of the batch."""
+        """The length of the longest sequence in the batch."""
         return max(self.max_prefill_seq_len, self.max_decode_seq_len)
 
     @property
@@ -75,11 +75,11 @@ class AttentionMetadata:
         return [self.seq_ids[i] for i in sequences]
 
     def gather_tables(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Tables that are safe to index with, and which of their entries are blocks.
+        """Return tables that are safe to index with, and a mask of the entries that are blocks.
 
-        Both are [S, longest table]. An index of -1 would name the last block of the cache without a
-        word, so here it is 0. What is read there must be masked: the scores with -inf, and the
-        values with 0, since 0 · NaN is NaN.
+        Both are [S, longest table]. An index of -1 would silently name the last block of the cache,
+        so here it is 0. Whatever is read there must be masked: the scores with -inf, and the values
+        with 0, because 0 · NaN is NaN.
         """
         present = self.block_tables >= 0
         return np.where(present, self.block_tables, np.int32(0)), present

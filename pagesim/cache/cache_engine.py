@@ -52,9 +52,10 @@ class BlockMoves(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KVPool:
-    """One device's cache: ``keys[layer]`` and ``values[layer]``, arrays whose first axis is blocks.
+    """One device's cache: arrays ``keys[layer]`` and ``values[layer]`` whose first axis is blocks.
 
-    NumPy arrays or torch tensors. UsageError unless all K arrays are alike, and all V arrays.
+    They are NumPy arrays or torch tensors. UsageError unless all K arrays have one shape and dtype,
+    and all V arrays.
     """
 
     keys: Sequence[Array]
@@ -63,7 +64,8 @@ class KVPool:
     def __post_init__(self) -> None:
         if not len(self.keys) or len(self.keys) != len(self.values):
             raise UsageError(
-                f"a pool has a K and a V array a layer, not {len(self.keys)} and {len(self.values)}"
+                f"a pool needs one K array and one V array per layer, not {len(self.keys)} and "
+                f"{len(self.values)}"
             )
         for name, arrays in (("keys", self.keys), ("values", self.values)):
             for layer, array in enumerate(arrays):
@@ -87,7 +89,7 @@ class KVPool:
         head_dim: int,
         dtype: DTypeLike = np.float32,
     ) -> "KVPool":
-        """A NumPy pool of zeros, each array [num_blocks, block_size, num_kv_heads, head_dim]."""
+        """Make NumPy arrays of zeros, each [num_blocks, block_size, num_kv_heads, head_dim]."""
         check_int("num_layers", num_layers, 1)
         check_int("num_blocks", num_blocks, 0)
         shape = (num_blocks, block_size, num_kv_heads, head_dim)
@@ -105,12 +107,11 @@ class KVPool:
 
 
 class CacheEngine:
-    """Both pools, and the moves between and within them.
+    """Both pools, and the moves of blocks between and within them.
 
-    ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` move the bytes,
-    by default with NumPy; ``kernels.copy_blocks`` and ``kernels.swap_blocks`` also fit.
-    ``as_pairs`` converts an int64 array [P, 2] for them: ``torch.from_numpy`` for the kernels.
-
+    ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` move the bytes;
+    they use NumPy by default, and may be ``kernels.copy_blocks`` and ``kernels.swap_blocks``.
+    ``as_pairs`` converts an int64 array [P, 2] for them; the kernels need ``torch.from_numpy``.
     Without a ``cpu`` pool, which V1 does not have, nothing can be swapped. A call that raises
     UsageError or TypeError for one of its pairs has moved nothing.
     """
@@ -140,24 +141,24 @@ class CacheEngine:
         self._as_pairs = as_pairs or (lambda pairs: pairs)
 
     def swap_in(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Move CPU blocks to the GPU: pairs (CPU index, GPU index)."""
+        """Move CPU blocks to the GPU; ``pairs`` are (CPU index, GPU index)."""
         self._swap(self.cpu, self.gpu, self._checked("swap_in", "CPU", "GPU", pairs))
 
     def swap_out(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Move GPU blocks to the CPU: pairs (GPU index, CPU index)."""
+        """Move GPU blocks to the CPU; ``pairs`` are (GPU index, CPU index)."""
         self._swap(self.gpu, self.cpu, self._checked("swap_out", "GPU", "CPU", pairs))
 
     def copy(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Copy blocks within the GPU pool as if pair by pair: (from, to)."""
+        """Copy blocks within the GPU pool, as if one pair (from, to) came after the other."""
         self._copy(self._checked("copy", "GPU", "GPU", pairs))
 
     def execute(self, outputs: BlockMoves | SchedulerOutput) -> None:
-        """Carry out a step in the order above; every pair is checked before any block moves.
+        """Carry out a step's moves in the order above; all pairs are checked before any move.
 
         In a step of V1 there is nothing to do.
 
         UsageError, with nothing moved, for a step that lost blocks: policy="priority" swapped them
-        out, and vLLM forgets to order the move.
+        out, and vLLM fails to order that move.
         """
         if isinstance(outputs, SchedulerOutput):
             return

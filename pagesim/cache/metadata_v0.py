@@ -29,7 +29,10 @@ def build_attention_metadata(
     spans: list[Span] = []
     for group in groups:
         if group.is_prompt and spans and not spans[-1].is_prompt:
-            raise UsageError(f"group {group.request_id!r} prefills: it must come before decodes")
+            raise UsageError(
+                f"group {group.request_id!r} prefills, so it must come before the groups that "
+                "decode"
+            )
         skips = sliding_window is None
         cached = len(group.computed_block_nums or ()) * block_size if skips else 0
         for seq_id in group.seq_data:

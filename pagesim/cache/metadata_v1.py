@@ -40,8 +40,8 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
         num_scheduled = output.num_scheduled_tokens[request_id]
         if request.num_in_flight_tokens < num_scheduled:
             raise UsageError(
-                f"the step of request {request_id!r} is over: build a step's batch before "
-                f"update_from_output() is called for it"
+                f"the step of request {request_id!r} is over: build the batch of a step before "
+                f"calling update_from_output() for that step"
             )
         spans.append(span_of(request, manager, context_len, context_len + num_scheduled))
     return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
@@ -56,17 +56,17 @@ def span_of(request: Request, manager: KVCacheManager, context_len: int, seq_len
     if len(ids) * block_size < seq_len:
         raise UsageError(
             f"{name} has {len(ids)} blocks of {block_size} slots, too few for its {seq_len} "
-            f"tokens: build a step's batch before the next is scheduled"
+            "tokens: build the batch of a step before scheduling the next step"
         )
     if null in ids[oldest // block_size :]:
         raise UsageError(
-            f"{name} computes token {context_len}, which looks at token {oldest}, but that has "
-            f"left the window: build the batch of each step"
+            f"{name} computes token {context_len}, which attends to token {oldest}, but that "
+            "token has left the window: build a batch in every step"
         )
     if seq_len > request.num_tokens:
         raise UsageError(
-            f"token {request.num_tokens} of {name} is not sampled yet: call update_from_output() "
-            f"for the step before, then build this batch"
+            f"token {request.num_tokens} of {name} has not been sampled yet: call "
+            "update_from_output() for the step before, then build this batch"
         )
     samples = seq_len == request.num_tokens
     decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens

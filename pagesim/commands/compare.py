@@ -13,18 +13,20 @@ from pagesim.simulation.saved import REQUESTS, RUN, SUMMARY, measures_of, what_i
 @answering("pagesim compare recompute.jsonl.gz swap.jsonl.gz -o page.html")
 @click.argument("a", type=INPUT_FILE)
 @click.argument("b", type=INPUT_FILE)
-@click.option("-o", "--out", type=OUTPUT_FILE, help="The page to write, for recorded runs.")
-@click.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
-@click.option("--titles", nargs=2, help="What to call the two.  [default: the files' names]")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="The HTML page to write, for recorded runs.")
+@click.option("--open", "open_it", is_flag=True, help="Open the HTML page in the browser.")
+@click.option("--titles", nargs=2, help="Titles for A and B.  [default: the files' names]")
 def compare(
     a: Path, b: Path, out: Path | None, open_it: bool, titles: tuple[str, str] | None
 ) -> Answer:
-    """Compare two runs: step by step on one page, or by their results in a table.
+    """Compare two runs on one HTML page, or two results in a table.
 
-    Recorded runs (run.save, simulate --record) go into one HTML page that steps them together. A
-    step is a call of schedule() where both runs have a scheduler, otherwise an event; what differs
-    is marked. Results are what simulate --json prints or --requests writes, one of them each; the
-    table has what both of them have. Exit code 2 when A or B is none of these.
+    If A and B are recorded runs (run.save, simulate --record), --out becomes one HTML page that
+    steps through them side by side and marks the differences. One step is one call of schedule(),
+    or one event if either run has no scheduler.
+
+    If A and B are results, both from simulate --json or both from simulate --requests, a table
+    shows the measures that they share. Exit code 2 when A or B is neither a run nor a result.
     """
     kinds = {}
     for file in (a, b):
@@ -34,15 +36,15 @@ def compare(
             raise BadInput(f"{file} holds {kinds[file]}: give two recorded runs, or two results")
     one, other = kinds[a] in (SUMMARY, REQUESTS), kinds[b] in (SUMMARY, REQUESTS)
     if one != other:
-        found = (f"{file} holds {kind or 'nothing that is known'}" for file, kind in kinds.items())
+        found = (f"{file} holds {kind or 'an unknown format'}" for file, kind in kinds.items())
         raise BadInput(f"{', '.join(found)}: give two recorded runs, or two results")
     left, right = map(click.format_filename, titles or (a.name, b.name))
     if not one:
         if out is None:
-            raise BadInput("give --out: two recorded runs become a page")
+            raise BadInput("give --out FILE: comparing two recorded runs writes an HTML page")
         return _page(a, b, out, open_it, (left, right))
     if out is not None or open_it:
-        raise BadInput("omit --out and --open: two results are a table, and no page")
+        raise BadInput("omit --out and --open: comparing two results prints a table, not a page")
     with blaming(a, UsageError):
         first = measures_of(a)
     with blaming(b, UsageError):

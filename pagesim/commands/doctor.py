@@ -5,9 +5,10 @@ from pagesim.commands.common import Answer, answering
 
 @answering("pagesim doctor --json")
 def doctor() -> Answer:
-    """Say what runs on this machine, how, and what is missing.
+    """Check what runs on this machine, and what is missing.
 
-    Exit code 0 when the course can run, 1 with the missing piece and the command that installs it.
+    Exit code 0 when the course can run, 1 when something is missing; the report names it, and the
+    command that installs it.
     """
     from pagesim.commands.findings import examine
 

@@ -11,7 +11,7 @@ CHAPTER = click.option(
     "wanted",
     type=int,
     multiple=True,
-    help="Only this chapter; may be repeated.  [default: all]",
+    help="Write only the exercises of this chapter; may be repeated.  [default: all]",
 )
 FORCE = click.option("--force", is_flag=True, help="Overwrite notebooks that already exist.")
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -20,12 +20,12 @@ FIELDS = ("number", "title", "chapter", "stars", "points", "needs_triton", "vllm
 
 @click.group(epilog=example("pagesim exercises release handout"))
 def exercises() -> None:
-    """List the exercises, and write their notebooks for students and teachers."""
+    """List the exercises, or write their notebooks for a class."""
 
 
 @answering("pagesim exercises list")
 def show() -> Answer:
-    """List the exercises: number, stars, points and title."""
+    """List the number, stars, points and title of each exercise."""
     from pagesim.exercises import all as every
 
     lines = [f"{e.number:5} {'*' * e.stars:3} {e.points:2}  {e.title}" for e in every()]
@@ -41,7 +41,8 @@ def show() -> Answer:
 def release(folder: Path, wanted: tuple[int, ...], force: bool) -> Answer:
     """Write the students' notebooks into DIR.
 
-    Exit code 2, and nothing written, when a notebook already exists with another text.
+    Exit code 2, and nothing is written, when a notebook already exists with different content and
+    --force is not given.
     """
     return _write(folder, wanted, solutions=False, force=force)
 
@@ -51,9 +52,10 @@ def release(folder: Path, wanted: tuple[int, ...], force: bool) -> Answer:
 @CHAPTER
 @FORCE
 def solutions(folder: Path, wanted: tuple[int, ...], force: bool) -> Answer:
-    """Write the teachers' notebooks into DIR: with solutions and hidden tests.
+    """Write the teachers' notebooks, with solutions, into DIR.
 
-    They are what nbgrader calls source notebooks. Exit codes as with release.
+    They also contain the hidden tests: nbgrader calls them source notebooks. The exit codes are
+    those of release.
     """
     return _write(folder, wanted, solutions=True, force=force)
 
@@ -65,7 +67,7 @@ def _write(folder: Path, wanted: tuple[int, ...], *, solutions: bool, force: boo
     known = notebooks.chapters()
     for chapter in wanted:
         if chapter not in known:
-            raise BadInput(f"--chapter: {chapter} has no exercises; these have: {known}")
+            raise BadInput(f"--chapter: chapter {chapter} has no exercises; choose from {known}")
     with blaming(folder, UsageError):
         written = notebooks.write(folder, wanted or known, solutions=solutions, force=force)
     names = [str(path) for path in written]

@@ -11,14 +11,15 @@ from pagesim.files import replacing
 @answering("pagesim fit trace.csv --name mine --source … --licence … -o x.json")
 @click.argument("file", type=INPUT_FILE)
 @click.option("--name", required=True, help="A name for the summary.")
-@click.option("--source", required=True, help="The source of the data, to be cited.")
+@click.option("--source", required=True, help="The source of the data, for citing it.")
 @click.option("--licence", required=True, help="The licence of the data.")
 @click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The summary to write.")
 def fit(file: Path, name: str, source: str, licence: str, out: Path) -> Answer:
-    """Write the joint histogram of prompt and answer lengths in a request FILE.
+    """Summarize the lengths in FILE, to draw synthetic requests from.
 
-    The summary contains no requests, only how many have about which lengths. Exit code 2 when FILE
-    or --out cannot be used.
+    FILE is a trace of requests. The summary is the joint histogram of their prompt and output
+    lengths: it contains no requests, only how many there are of roughly each length. Exit code 2
+    when FILE cannot be read or --out cannot be written.
     """
     from pagesim.workload import WorkloadError, load
     from pagesim.workload.fit import summarize

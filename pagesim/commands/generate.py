@@ -46,51 +46,87 @@ def _folder(model: str) -> Path:
 @answering("pagesim generate walk --prompt 'a>k;k>c;c>.;?a' --record run.jsonl.gz")
 @click.argument("model", type=NamedInput(_folder))
 @click.option("--prompt", "prompts", multiple=True, help="A prompt; may be repeated.")
-@click.option("--prompt-file", type=INPUT_FILE, help="A prompt on each line.")
-@click.option("--engine", type=click.Choice(["v0", "v1"]), default="v0", help="vLLM's engine.")
+@click.option("--prompt-file", type=INPUT_FILE, help="A file with one prompt per line.")
+@click.option(
+    "--engine",
+    type=click.Choice(["v0", "v1"]),
+    default="v0",
+    help="The engine of vLLM that schedules: V0 (release 0.6.4) or V1 (0.33.0).",
+)
 @click.option(
     "--backend",
     type=click.Choice(["torch", "triton", "fused", "numpy"]),
     default="torch",
-    help="What reads the pages.",
+    help="The implementation of attention that reads the pages.",
 )
 @click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
-@click.option("--blocks", type=COUNT, help="Blocks.  [default: enough for all prompts at once]")
+@click.option(
+    "--blocks",
+    type=COUNT,
+    help="Blocks in the pool.  [default: enough for all prompts at once]",
+)
 @click.option(
     "--preemption",
     type=click.Choice(["recompute", "swap"]),
     help="How a victim gives up its blocks (v0).  [default: recompute; swap with --n or --beams]",
 )
-@click.option("--cpu-blocks", type=Count(0), help="Blocks for swapping.  [default: --blocks]")
 @click.option(
-    "--prefix-caching/--no-prefix-caching", default=None, help="[default: on for v1 only]"
+    "--cpu-blocks",
+    type=Count(0),
+    help="Blocks on the CPU for swapping (v0).  [default: as many as --blocks]",
 )
-@click.option("--max-num-seqs", type=COUNT, help="Maximum requests in a batch.  [default: 256]")
+@click.option(
+    "--prefix-caching/--no-prefix-caching",
+    default=None,
+    help="Reuse full blocks for equal prefixes.  [default: on for v1 only]",
+)
+@click.option("--max-num-seqs", type=COUNT, help="Maximum sequences in a batch.  [default: 256]")
 @click.option(
     "--max-num-batched-tokens",
     type=COUNT,
-    help="Cut prompts into chunks of at most this.  [default: whole prompts; 2048 for v1]",
+    help="Maximum tokens per step; longer prompts are cut into chunks.  "
+    "[default: whole prompts; 2048 for v1]",
 )
-@click.option("--max-tokens", type=COUNT, default=64, help="Maximum tokens of an answer.")
-@click.option("--temperature", type=float, default=0.0, help="0 takes the likeliest token.")
+@click.option("--max-tokens", type=COUNT, default=64, help="Maximum tokens of an output.")
 @click.option(
-    "--top-k", type=Count(0), default=0, help="Draw from this many of the likeliest tokens; 0: all."
+    "--temperature",
+    type=float,
+    default=0.0,
+    help="Randomness of the outputs; 0 always takes the likeliest token.",
+)
+@click.option(
+    "--top-k",
+    type=Count(0),
+    default=0,
+    help="Draw only from this number of likeliest tokens; 0: from all.",
 )
 @click.option(
     "--top-p",
     type=float,
     default=1.0,
-    help="Draw from the likeliest tokens that add up to this probability.",
+    help="Draw only from the likeliest tokens whose probabilities add up to this.",
 )
-@click.option("--seed", type=Count(0), default=0)
-@click.option("--n", type=COUNT, default=1, help="Answers to each prompt.")
-@click.option("--beams", type=Count(0), default=0, help="Search for the likeliest answers (v0).")
-@click.option("--ignore-eos", is_flag=True, help="Go on after a token that ends an answer.")
-@click.option("--dtype", type=click.Choice(["float32", "float16", "bfloat16"]), default="float32")
+@click.option("--seed", type=Count(0), default=0, help="Seed for drawing tokens.")
+@click.option("--n", type=COUNT, default=1, help="Number of outputs for each prompt.")
+@click.option(
+    "--beams",
+    type=Count(0),
+    default=0,
+    help="Number of beams that search for the likeliest outputs (v0); 0: draw instead.",
+)
+@click.option(
+    "--ignore-eos", is_flag=True, help="Keep generating after a token that ends an output."
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float16", "bfloat16"]),
+    default="float32",
+    help="Type of the weights and of the cached keys and values.",
+)
 @click.option(
     "--device", help="Where torch computes: cpu, cuda, …  [default: where the kernels run]"
 )
-@click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
+@click.option("--record", type=OUTPUT_FILE, help="Save the run, for pagesim play or pagesim.load.")
 def generate(
     model: str,
     prompts: tuple[str, ...],
@@ -98,20 +134,23 @@ def generate(
     record: Path | None,
     **options: Any,
 ) -> Answer:
-    """Answer prompts by MODEL, its keys and values in pages.
+    """Answer prompts with MODEL, its keys and values in pages.
 
-    MODEL is the folder of a Llama, Qwen2 or Qwen3 as Hugging Face writes it; or walk or by-hand,
-    tiny models of the package that walk on a map: 'a>k;k>c;c>.;?a' asks for the way from a.
+    MODEL is the folder of a Llama, Qwen2 or Qwen3 model in Hugging Face format. Or it is one of the
+    two tiny built-in models, walk and by-hand, which follow a map: the prompt 'a>k;k>c;c>.;?a'
+    asks for the route from a.
 
-    A prompt is text if the folder has a tokenizer.json (and the package tokenizers is there: pip
-    install "pagesim[text]"); a list of token ids, like [1, 2, 3], always works. Answers appear as
-    they grow, in the order of the prompts. If they go to a file, a bar on stderr shows progress.
+    A prompt is a list of token ids, such as [1, 2, 3]. It may be text for a built-in model, or if
+    the folder has a tokenizer.json and the package tokenizers is installed (pip install
+    "pagesim[text]"). Outputs appear while they grow, in the order of the prompts. If stdout is
+    not a terminal, a progress bar appears on stderr.
 
-    Every slot that is read is compared with what was written there. vLLM 0.6.4 itself loses keys
-    and values if chunks, prefix caching and a preemption meet: then the output names the prompts.
+    Every slot that attention reads is compared with what was written there. vLLM 0.6.4 itself loses
+    keys and values when chunking, prefix caching and preemption coincide; a last line then names
+    the prompts that were answered wrongly.
 
-    Exit code 0 when all prompts were answered, 1 when some were not, or wrongly (the output says
-    why), 2 when MODEL, a prompt or an option cannot be used.
+    Exit code 0 when all prompts were answered, 1 when some were not or were answered wrongly, 2
+    when MODEL, a prompt or an option cannot be used.
     """
     asked = list(_prompts(prompts, prompt_file))
     if not asked:
@@ -175,7 +214,7 @@ def _run(engine: ShadowedEngine, words: Vocabulary, title: str, options: Options
             raise BadInput(f"--cpu-blocks {blocks}: {error}") from error
         if isinstance(error, MemoryError) or "memory" in str(error):
             raise BadInput(
-                f"the memory does not suffice for a step: lower --max-num-batched-tokens or "
+                f"a step needs more memory than there is: lower --max-num-batched-tokens or "
                 f"--max-num-seqs ({str(error).splitlines()[0]})"
             ) from error
         raise
@@ -206,8 +245,9 @@ def _report(
     ]
     if misread:
         lines.append(
-            f"Wrong: {', '.join(map(str, misread))} read blocks that nothing had written. vLLM "
-            f"0.6.4 does so if chunks, prefix caching and a preemption meet; use --engine v1"
+            f"Wrong: {', '.join(map(str, misread))}. Their attention read slots that nothing had "
+            f"written, as in vLLM 0.6.4 when chunking, prefix caching and preemption coincide; use "
+            f"--engine v1"
         )
     return value, lines
 
@@ -220,7 +260,7 @@ def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str,
         with blaming(file, UnicodeDecodeError), file.open("rb") as opened:
             raw = opened.read(MAX_PROMPTS + 1)
             if len(raw) > MAX_PROMPTS:
-                raise BadInput(f"{file}: longer than {MAX_PROMPTS} bytes")
+                raise BadInput(f"{file}: longer than {MAX_PROMPTS} bytes; split it into files")
             lines = raw.decode("utf-8-sig").splitlines()
         yield from ((f"{file}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip())
 
@@ -231,7 +271,10 @@ def _ids(text: str, words: Vocabulary) -> list[int]:
         if isinstance(given := json.loads(text), list):
             for token in given:
                 if type(token) is not int:
-                    raise BadInput(f"{token!r} is not a token id: give whole numbers, or text")
+                    raise BadInput(
+                        f"{token!r} is not a token id: a prompt is a list of whole "
+                        f"numbers, such as [1, 2, 3], or text"
+                    )
             return given
     return words.encode(text)
 

@@ -17,18 +17,20 @@ from pagesim.commands.common import (
 
 @answering("pagesim grade submitted --jobs 4 --csv marks.csv")
 @click.argument("folder", metavar="DIR", type=INPUT_FOLDER)
-@click.option("--jobs", type=Count(), default=1, show_default=True, help="Files graded at a time.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the hidden cases.")
-@click.option("--csv", "table", type=OUTPUT_FILE, help="Also write a table for a spreadsheet.")
+@click.option(
+    "--jobs", type=Count(), default=1, show_default=True, help="Files to grade in parallel."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the hidden cases.")
+@click.option("--csv", "table", type=OUTPUT_FILE, help="Also write the marks as a CSV file.")
 def grade(folder: Path, jobs: int, seed: int, table: Path | None) -> Answer:
     """Grade the submissions in DIR on hidden cases.
 
-    DIR has a notebook or a .py file for each student, or a folder with several. Outputs in the
-    notebooks do not count. Submissions run without network, files and other processes where the
-    system can take these away; the first lines of the report say what was taken away.
+    For each student, DIR contains a notebook, a .py file, or a folder with several of them. Outputs
+    in the notebooks do not count. Submissions run without network, files or other processes where
+    the system can block these; the first lines of the report say what was blocked.
 
     Exit code 0 when every file was graded, 1 when some could not be (the report names them), 2 when
-    DIR has no submission.
+    DIR contains no submission.
     """
     from pagesim.exercises.grading import grade as grade_all
     from pagesim.files import replacing
@@ -36,7 +38,7 @@ def grade(folder: Path, jobs: int, seed: int, table: Path | None) -> Answer:
     with blaming(folder):
         report = grade_all(folder, jobs=jobs, seed=seed, progress=None)
     if not report.students:
-        raise BadInput(f"{folder} has no notebook, no .py file and no student's folder")
+        raise BadInput(f"{folder} contains no submission: no notebook, .py file or student folder")
     if table is not None:
         with blaming(table), replacing(table) as file:
             file.write(report.csv().encode("utf-8-sig"))

@@ -35,26 +35,29 @@ def memory_options(command: Command) -> Command:
             "--policy",
             type=click.Choice(list(POLICIES)),
             default="paged",
-            help="paged is vLLM V0, v1 is vLLM V1; the others are memory before paging.",
+            help="paged is vLLM V0 and v1 is vLLM V1; the others manage memory as servers did "
+            "before paging.",
         ),
         click.option(
             "--pool",
             "--slots",
             "slots",
             type=NamedInput(),
-            help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).  "
-            f"[default: as --kv-gib; {PAPER_POOL.slots} if no machine is named]",
+            help="The number of slots in the pool, or the output of pagesim size --json: a file, "
+            f"or - for stdin.  [default: as many as --kv-gib holds; {PAPER_POOL.slots} if no "
+            "machine is named]",
         ),
         click.option(
-            "--model", help="The name of a known model, like llama-3.1-8b.  [default: opt-13b]"
+            "--model", help="The name of a known model, such as llama-3.1-8b.  [default: opt-13b]"
         ),
         click.option("--gpu", help=f"The GPU: {', '.join(CARDS)}.  [default: {GPU}]"),
         click.option(
             "--kv-gib",
             type=float,
-            help="GiB for keys and values on each GPU.  [default: what the weights leave of 90 %]",
+            help="GiB for keys and values on each GPU.  [default: what is left of 90 % of the "
+            "GPU's memory after the weights]",
         ),
-        click.option("--tp", type=COUNT, help="GPUs that share the model.  [default: 1]"),
+        click.option("--tp", type=COUNT, help="Number of GPUs that share the model.  [default: 1]"),
         *(_option({"": one}) for one in fields(Limits)),
         *(_option(of_engine) for of_engine in _page_fields().values()),
     ]
@@ -78,7 +81,7 @@ def machine(
         named["model"] = named["model"] or _clock_of(pool)
     found, words = Machine.of(**named, pool=pool), ""
     if named["model"] is None or named["gpu"] is None:
-        words = ", assumed unless --model, --gpu, --kv-gib or --pool say otherwise"
+        words = ", assumed; choose others with --model, --gpu, --kv-gib or --pool"
     return found, f"{found}{words}"
 
 
@@ -96,8 +99,8 @@ def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool
         pool = Pool(low, str(size["model"]))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(
-            f"--pool {text}: must be a number of tokens, or the output of pagesim size --json, in "
-            f"a file or - for stdin ({error})"
+            f"--pool {text}: must be a number of slots, or the output of pagesim size --json: a "
+            f"file, or - for stdin ({error})"
         ) from error
     if {"paged", "v1"}.intersection(policies) and options["block_size"] is None:
         options["block_size"] = block_size
@@ -111,8 +114,8 @@ def _clock_of(pool: Pool) -> str | None:
     try:
         parameters(pool.name)
     except UsageError:
-        words = f"--pool: the weights of {pool.name!r} are unknown, so times are those of another"
-        click.echo(f"pagesim: {words} model: --model names it", err=True)
+        words = f"--pool: the weights of {pool.name!r} are unknown, so times are those of the"
+        click.echo(f"pagesim: {words} default model; choose one with --model", err=True)
         return None
     return pool.name
 

@@ -10,20 +10,21 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 
 @answering("pagesim play run.jsonl.gz -o run.html --open")
 @click.argument("file", type=INPUT_FILE)
-@click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The page to write.")
-@click.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
+@click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The HTML page to write.")
+@click.option("--open", "open_it", is_flag=True, help="Open the HTML page in the browser.")
 @click.option("--title", help="The title of the page.  [default: the file's name]")
 @click.option(
     "--steps",
     metavar="A:B",
-    help="Only these steps, like 20000:40000; either end may be omitted.  "
+    help="Play only these steps, such as 20000:40000; either end may be omitted.  "
     "[default: the first 20000]",
 )
 def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | None) -> Answer:
-    """Put a recorded run (run.save) into one HTML page that steps through it.
+    """Turn a recorded run into one HTML page that steps through it.
 
-    The page opens anywhere, without a server. It holds at most 20,000 steps: the first ones, unless
-    --steps selects others. Exit code 2 when FILE is not a recorded run.
+    FILE is a recorded run: simulate --record, generate --record or run.save in Python writes one.
+    The page opens in any browser, without a server. It holds at most 20,000 steps: the first
+    20,000, unless --steps selects others. Exit code 2 when FILE is not a recorded run.
     """
     import webbrowser
 

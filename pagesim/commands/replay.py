@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 @answering("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
 @click.argument("files", nargs=-1, metavar="FILE...", type=INPUT_FILE)
-@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with the replayed run.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write an HTML page that plays the run.")
 @click.option("--recorder", is_flag=True, help="Print the script that records your own vLLM.")
 @click.option(
     "--part",
     type=int,
-    help="The part to play, from 1: a reset begins a new part.  [default: the longest]",
+    help="With -o: the part to play, counted from 1. A reset of vLLM's cache begins a new part.  "
+    "[default: the longest]",
 )
 def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int | None) -> Answer:
-    """Run recorded vLLM traces through pagesim's classes and compare every operation.
+    """Repeat recorded vLLM traces and compare every operation.
 
-    --recorder prints record_vllm.py, which makes such a trace of your own vLLM. With -o, one trace
-    is also played: its longest part, unless --part selects another. Exit code 0 when all operations
-    are equal, 1 at a difference, 2 when a file is not a trace.
+    pagesim's classes carry out the operations of each trace, and every result is compared with
+    vLLM's. --recorder prints record_vllm.py, a script that records such a trace of your own vLLM.
+    With -o, one trace is also written as a page that plays it: the longest part, unless --part
+    selects another. Exit code 0 when all operations are equal, 1 when any operation differs, 2 when
+    a file is not a trace.
     """
     from pagesim.replay import TraceError, record_vllm, replay_file
 

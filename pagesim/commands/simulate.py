@@ -17,15 +17,21 @@ NAMED = 5
 @answering("pagesim simulate azure.csv --policy paged --block-size 16 --record run.jsonl.gz")
 @click.argument("file", type=INPUT_FILE)
 @memory_options
-@click.option("--saturated", is_flag=True, help="All requests wait from the start.")
-@click.option("--first", type=COUNT, help="Only the first N requests of FILE.  [default: all]")
-@click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
-@click.option("--page", type=OUTPUT_FILE, help="Write a page that plays the run, or both of them.")
+@click.option("--saturated", is_flag=True, help="Let all requests arrive at the start.")
+@click.option(
+    "--first", type=COUNT, help="Maximum number of requests to serve from FILE.  [default: all]"
+)
+@click.option("--record", type=OUTPUT_FILE, help="Save the run, for pagesim play or pagesim.load.")
+@click.option(
+    "--page",
+    type=OUTPUT_FILE,
+    help="Write an HTML page that plays the run, or both runs with --compare.",
+)
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
     "--compare",
     type=click.Choice(list(POLICIES)),
-    help="Also serve the same requests by this policy, and show both.",
+    help="Also serve the same requests under this policy, and show both results.",
 )
 def simulate(
     file: Path,
@@ -39,12 +45,16 @@ def simulate(
     compare: str | None,
     **options: Any,
 ) -> Answer:
-    """Serve the requests of FILE, and say where the memory went and how long they took.
+    """Serve a file of requests; report memory use and latencies.
 
-    Times are those of an ideal machine (pagesim.simulation.Roofline): OPT-13B on an A100, unless
-    --model and --gpu name others; under v1 a step has the limits that the API server of vLLM 0.33.0
-    takes on that GPU. On a terminal, a progress bar appears on stderr. Exit code 0 when requests
-    were served, 1 when none could be or some wait forever, 2 when FILE or an option cannot be used.
+    FILE has the columns arrival_s, prompt_tokens and output_tokens, or is one of the published
+    traces that pagesim.workload.load knows. Times are those of an ideal machine
+    (pagesim.simulation.Roofline): OPT-13B on an A100, unless --model and --gpu name others. Under
+    v1, a step has the limits that vLLM 0.33.0's API server uses on that GPU. If stderr is a
+    terminal, it shows a progress bar.
+
+    Exit code 0 when requests were served, 1 when none could be served or some wait forever, 2 when
+    FILE or an option cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.simulation import simulate as run_through
@@ -112,13 +122,13 @@ def describe(run: Simulation) -> list[str]:
     summary = run.summary()
     lines = [
         f"{run.workload.name}: {summary['finished']} of {summary['requests']} requests served in "
-        f"{summary['seconds']:.1f} s of simulated time, {summary['iterations']} iterations, "
+        f"{summary['seconds']:.1f} s of simulated time, {summary['iterations']} steps, "
         f"{summary['preemptions']} preemptions",
     ]
     if summary["ignored"]:
         lines.append(
-            f"{summary['ignored']} requests were ignored: longer than --max-len, too long for "
-            f"--slots, or with more --samples than a step has tokens (--max-num-batched-tokens)"
+            f"{summary['ignored']} requests were ignored: longer than --max-len, too long for the "
+            f"pool, or with more --samples than a step may compute (--max-num-batched-tokens)"
         )
     lines += waiting(run)
     if summary["waste"] is not None:

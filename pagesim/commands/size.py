@@ -12,44 +12,63 @@ from pagesim.sizing.amount import parse_bytes
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
-AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
+AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain bytes"
 
 
 @answering("pagesim size --model qwen2-1.5b --memory 38.48GiB")
-@click.option("--model", help="The name of a known model, like llama-3.1-8b, in any case.")
+@click.option("--model", help="The name of a known model, such as llama-3.1-8b.")
 @click.option("--config", type=INPUT_FILE, help="The config.json of any other model.")
 @click.option("--memory", help=f"Memory for the cache on each GPU: {AMOUNT}.")
-@click.option("--engine", default="v1", help="vLLM's engine: v0 or v1.")
+@click.option("--engine", default="v1", help="The engine of vLLM: v0 or v1.")
 @click.option("--gpu-memory", help="Instead of --memory: the memory of the whole GPU.")
 @click.option(
     "--gpu-memory-utilization",
     type=float,
-    help="With --gpu-memory: the share that vLLM may take.  [default: 0.9]",
+    help="With --gpu-memory: the share of it that vLLM may use.  [default: 0.9]",
 )
 @click.option("--peak", help="With --gpu-memory: the memory used by weights and activations.")
-@click.option("--block-size", type=COUNT, default=16, help="Tokens in a block.")
-@click.option("--dtype", default="auto", help="The dtype of the model.")
-@click.option("--kv-cache-dtype", default="auto", help="auto, fp8, fp8_e4m3 or fp8_e5m2.")
+@click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
 @click.option(
-    "--tensor-parallel-size", "-tp", type=COUNT, default=1, help="GPUs that share each layer."
+    "--dtype", default="auto", help="The dtype in which the model runs; auto: as in its config."
 )
 @click.option(
-    "--pipeline-parallel-size", "-pp", type=COUNT, default=1, help="GPUs that divide the layers."
+    "--kv-cache-dtype",
+    default="auto",
+    help="The dtype of the cache: fp8, fp8_e4m3, fp8_e5m2, or auto (the model's).",
 )
 @click.option(
-    "--max-model-len", type=COUNT, help="Tokens per sequence.  [default: the model's own]"
+    "--tensor-parallel-size",
+    "-tp",
+    type=COUNT,
+    default=1,
+    help="Number of GPUs among which the heads of each layer are divided.",
 )
 @click.option(
-    "--max-num-batched-tokens", type=COUNT, default=2048, help="Tokens per step (sliding windows)."
+    "--pipeline-parallel-size",
+    "-pp",
+    type=COUNT,
+    default=1,
+    help="Number of GPUs among which the layers are divided.",
 )
-@click.option("--swap-space", type=float, help="GiB of host memory for each GPU (V0).")
-@click.option("--num-gpu-blocks-override", type=COUNT, help="Blocks, whatever the memory.")
+@click.option(
+    "--max-model-len", type=COUNT, help="Maximum tokens per sequence.  [default: the model's own]"
+)
+@click.option(
+    "--max-num-batched-tokens",
+    type=COUNT,
+    default=2048,
+    help="Maximum tokens per step; matters only for models with sliding windows.",
+)
+@click.option("--swap-space", type=float, help="GiB of CPU memory per GPU for swapping (v0).")
+@click.option(
+    "--num-gpu-blocks-override", type=COUNT, help="Number of blocks, regardless of the memory."
+)
 def size(**options: Any) -> Answer:
-    """Say how many blocks, tokens and sequences the KV cache of a model holds.
+    """Say how many blocks, tokens and sequences a KV cache holds.
 
-    The flags are vLLM's. All figures are for one GPU: the one that has the most to keep. A value
-    like 38.48GiB was rounded when it was printed, so the answer is a range. Exit code 2 when the
-    model cannot be split that way, or when not even one block fits.
+    The names of the options are vLLM's. All figures are for one GPU: the one that stores the most.
+    An amount such as 38.48GiB, as vLLM prints it, is rounded, so the result is a range. Exit code 2
+    when the model cannot be split over that many GPUs, or when not even one block fits.
     """
     try:
         found = _size(options)
@@ -98,14 +117,14 @@ def _memory(options: Options) -> ByteRange:
             return ByteRange(0, 0)
         raise BadInput(f"give --memory for the cache: {AMOUNT}")
     if peak is None:
-        raise BadInput("--gpu-memory needs --peak: the memory used by weights and activations")
+        raise BadInput("--gpu-memory needs --peak, the memory used by weights and activations")
     whole, used = parse_bytes("--gpu-memory", card), parse_bytes("--peak", peak)
     share = 0.9 if share is None else share
     left = kv_cache_memory(whole, share, used)
     if left.high == 0:
         raise BadInput(
-            f"nothing is left for the cache: {share} of --gpu-memory {card} is no more than "
-            f"--peak {peak}"
+            f"nothing is left for the cache: {share} of --gpu-memory {card} does not exceed "
+            f"--peak {peak}; give a larger GPU or a lower peak"
         )
     return left
 
@@ -149,8 +168,8 @@ def _lines(found: CacheSize, value: JsonObject) -> list[str]:
     rows = [
         (model.name, f"{layers}, {kept}, {found.dtype} ({model.source})"),
         ("a token", f"{found.bytes_per_token:,} bytes in all layers"),
-        ("a page", f"{found.page_bytes:,} bytes: a block of {found.block_size} in one layer"),
-        ("a block", f"{found.block_bytes:,} bytes: {tensors} pages"),
+        ("per layer", f"{found.page_bytes:,} bytes for a block of {found.block_size} slots"),
+        ("a block", f"{found.block_bytes:,} bytes in {tensors} tensors"),
         ("GPU blocks", _range(found.num_gpu_blocks)),
         ("tensors", f"{tensors} of {_range(found.tensor_bytes)} bytes"),
         ("tokens", _range(found.tokens)),

@@ -36,22 +36,29 @@ MEASURES = {
 
 @answering("pagesim sweep grid.json -o study.jsonl")
 @click.argument("grid", type=INPUT_FILE)
-@click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="A JSON line for every cell.")
+@click.option(
+    "-o",
+    "--out",
+    type=OUTPUT_FILE,
+    required=True,
+    help="The file to write: one JSON line per cell.",
+)
 def sweep(grid: Path, out: Path) -> Answer:
-    """Simulate every cell of GRID, a JSON file, and print a table.
+    """Simulate every combination in a grid, and print a table.
 
-    GRID maps the keywords of pagesim.simulate to lists of values, and the cells are all
-    combinations, a million at most; or it is a list of cells. A workload is the path of a trace, or
-    a function of pagesim.workload and its keywords. What is not in GRID is as in pagesim simulate:
+    GRID is a JSON file that maps the keywords of pagesim.simulate to lists of values. Every
+    combination of the values is a cell; a grid has at most a million. GRID may also list the cells
+    themselves. A workload is the path of a trace, or a function of pagesim.workload and its
+    keywords. Keywords not in GRID have the defaults of pagesim simulate. For example:
 
     \b
     {"workload": [{"name": "sharegpt_like", "n": 500, "seed": 0}],
      "policy": ["max", "paged", "v1"], "model": ["llama-3.1-8b"],
      "gpu": ["a100-80gb", "h100"], "tp": [1, 2]}
 
-    An interrupted sweep continues from the file when it is run again, and retries failed cells.
-    Exit code 0 when all cells have a result, 1 when some failed or have requests that wait forever,
-    2 when GRID or the file cannot be used.
+    If a sweep is interrupted, the same command continues from the file given with --out and retries
+    the cells that failed. Exit code 0 when all cells have a result, 1 when some cells failed or
+    have requests that wait forever, 2 when GRID or --out cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.studies.sweep import sweep as make

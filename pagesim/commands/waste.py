@@ -23,10 +23,14 @@ PRESET = "paper-figure-2"
 
 @answering("pagesim waste sharegpt.csv --policy max --out waste.svg")
 @click.argument("file", required=False, type=INPUT_FILE)
-@click.option("--preset", type=click.Choice([PRESET]), help="Figure 2 of the paper; needs no FILE.")
+@click.option(
+    "--preset", type=click.Choice([PRESET]), help="Simulate Figure 2 of the paper; without FILE."
+)
 @memory_options
-@click.option("--in-time", is_flag=True, help="Requests arrive as in FILE, not all at once.")
-@click.option("--out", type=OUTPUT_FILE, help="Draw the result: a .svg, .png or .pdf file.")
+@click.option(
+    "--in-time", is_flag=True, help="Let requests arrive at the times in FILE, not all at once."
+)
+@click.option("--out", type=OUTPUT_FILE, help="Draw the result into a .svg, .png or .pdf file.")
 def waste(
     file: Path | None,
     preset: str | None,
@@ -36,12 +40,12 @@ def waste(
     out: Path | None,
     **options: Any,
 ) -> Answer:
-    """Say how the slots of the cache are used while the requests of FILE are served.
+    """Say what share of the cache is wasted, and on what.
 
-    FILE has the columns arrival_s, prompt_tokens and output_tokens, or is one of the published
-    traces that pagesim.workload.load knows. All requests wait from the start, unless --in-time is
-    given; means are taken over the iterations of the steady state. Exit code 2 when FILE cannot be
-    used.
+    The requests of FILE are served, and the use of the slots is averaged over the steps of the
+    steady state. FILE has the columns arrival_s, prompt_tokens and output_tokens, or is one of the
+    published traces that pagesim.workload.load knows. All requests arrive at the start, unless
+    --in-time is given. Exit code 2 when FILE cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.workload import WorkloadError, load
@@ -91,7 +95,7 @@ def _served(
     if not run.iterations:
         raise BadInput(
             f"none of the {total} requests can be served with --slots {run.pool.slots} and "
-            f"--max-len {options['max_model_len'] or Limits().max_model_len}: give more"
+            f"--max-len {options['max_model_len'] or Limits().max_model_len}: raise one of them"
         )
     notes = [words]
     notes += [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []

@@ -24,5 +24,5 @@ __all__ = ["all", "check", "get", "hint", "progress", "solution"]
 
 
 def all() -> list[Exercise]:
-    """Every exercise, in the order of the course."""
+    """Return all exercises, in the order of the course."""
     return list(exercises())

@@ -81,7 +81,7 @@ def write(
     """
     texts = {folder / file_name(c): notebook(c, solutions=solutions) for c in wanted}
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder: name a folder, or a new one")
+        raise UsageError(f"{folder} is not a folder: name an existing folder, or a new one")
     for path, text in texts.items():
         if path.exists() and not force and path.read_bytes() != text.encode():
             way = "name another folder, or overwrite it with --force"

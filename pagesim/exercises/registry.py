@@ -34,7 +34,7 @@ def chapter_title(chapter: int) -> str:
 
 
 def get(number: str) -> Exercise:
-    """The exercise with a number like "2.1"; UsageError if there is none."""
+    """Return the exercise with a number such as "2.1"; UsageError if there is none."""
     chapter = str(number).partition(".")[0].zfill(2)
     for folder in _CHAPTERS:
         if folder.name == f"ch{chapter}":

@@ -31,7 +31,7 @@ class Shown(str):
 
 
 def check(number: str, f: Function) -> Verdict:
-    """Whether ``f`` is right; if not, the smallest case on which it fails, to step through."""
+    """Check ``f``; if it is wrong, return the smallest case on which it fails, to step through."""
     exercise = get(number)
     verdict = exercise.check(f)
     if verdict.tried:
@@ -40,7 +40,7 @@ def check(number: str, f: Function) -> Verdict:
 
 
 def hint(number: str) -> Shown:
-    """The next of three hints, from a nudge to nearly the answer."""
+    """Return the next of three hints; they go from a nudge to nearly the whole answer."""
     exercise = get(number)
     seen = max(_hinted.get(number, 0), entries().get(number, Entry()).hints)
     place = min(seen, len(exercise.hints) - 1)
@@ -51,7 +51,7 @@ def hint(number: str) -> Shown:
 
 
 def solution(number: str) -> Shown:
-    """The solution; the first call asks whether you want it, the second shows it."""
+    """Return the solution; the first call only asks whether you want to see it."""
     exercise = get(number)
     if number not in _asked:
         _asked.add(number)
@@ -105,7 +105,7 @@ class Progress:
 
 
 def progress() -> Progress:
-    """What was tried and what is right so far, from the file beside the notebook."""
+    """List what you have tried and solved so far, from the file beside the notebook."""
     known = entries()
     rows = [(exercise, known.get(exercise.number, Entry())) for exercise in exercises()]
     return Progress(rows, progress_file.problem())

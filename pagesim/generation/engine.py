@@ -33,7 +33,7 @@ from pagesim.workload import Request
 
 
 class Token(NamedTuple):
-    """A token that a step has sampled, of a sample of an answer."""
+    """A token sampled in a step, and the sample of the answer that it belongs to."""
 
     answer: int
     sample: int
@@ -44,10 +44,10 @@ class Token(NamedTuple):
 class Answer:
     """What became of a request.
 
-    samples: the tokens of each, as far as they are known; beams are known when they are complete,
-    the likeliest first, and `scores` has the sum of the log probabilities of each. state:
-    "unfinished", "finished", "ignored" (it can never be served) or "stuck" (no step continues it);
-    of the last two, `why`.
+    samples has the tokens of each sample, as far as they are known. Beams are known when they are
+    complete; they come with the likeliest first, and `scores` has the sum of the log probabilities
+    of each. state is "unfinished", "finished", "ignored" (the request can never be served) or
+    "stuck" (no step continues it); `why` explains the last two.
     """
 
     id: int
@@ -60,11 +60,11 @@ class Answer:
 
     @property
     def tokens(self) -> list[int]:
-        """The first sample, or the best beam; [] if there is none."""
+        """The tokens of the first sample, or of the best beam; [] if there is none."""
         return self.samples[0] if self.samples else []
 
     def add_beam(self, score: float, tokens: list[int]) -> None:
-        """Put a complete beam in its place."""
+        """Insert a complete beam by its score."""
         place = sum(other >= score for other in self.scores)
         self.scores.insert(place, score)
         self.samples.insert(place, tokens)
@@ -83,9 +83,9 @@ class Sequence:
 class Engine:
     """Answers prompts with a model over pages.
 
-    server: a `PagedServing`; cache: its GPU pool has the server's blocks and the model's layers.
-    backend: a name of `paged_attend.BACKENDS`, or what makes an `attend` of the pool and a step's
-    metadata.
+    server is a `PagedServing`. The GPU pool of cache has the server's blocks and the model's
+    layers. backend is a name of `paged_attend.BACKENDS`, or a function that makes an `attend` from
+    the pool and a step's metadata.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Engine:
     def add(
         self, prompt: Iterable[int], params: SamplingParams | None = None, name: str | None = None
     ) -> int:
-        """Queue a prompt; the number of its answer. ValueError for tokens that the model lacks.
+        """Queue a prompt and return the number of its answer; ValueError for unknown tokens.
 
         A request that can never be served is "ignored" at once, and its answer says why.
         """
@@ -140,10 +140,10 @@ class Engine:
         return self.answers
 
     def step(self) -> list[Token] | None:
-        """One step; the tokens that it sampled. None if no request can go on.
+        """Run one step and return the tokens that it sampled, or None if no request can continue.
 
-        A beam's tokens are among them even if the beam is given up later. ArithmeticError for
-        logits that are not finite: nothing can be sampled from them.
+        The tokens of a beam are included even if the beam is given up later. ArithmeticError if
+        logits are not finite, because nothing can be sampled from them.
         """
         decided = self.server.schedule(float(self.steps))
         if decided is None:
@@ -175,7 +175,7 @@ class Engine:
         self.cache.execute(moves)
 
     def forward(self, batch: AttentionMetadata) -> Tensor:
-        """The logits [n, vocab] of the rows of a step that are sampled from."""
+        """Compute the logits [n, vocab] of the tokens of a step that are sampled from."""
         device = self.model.head.device
         tokens, positions, rows = (
             torch.from_numpy(array).to(device)
@@ -190,13 +190,13 @@ class Engine:
             (at, *_) = (~logits.isfinite().all(-1)).nonzero().flatten().tolist()
             wider = "; use float32 or bfloat16" if logits.dtype == torch.float16 else ""
             raise ArithmeticError(
-                f"the logits of answer {self._sequences[list(ids)[at]].answer.id} are not finite: "
-                f"the weights are not, or a key or value in its pages is not, or a number was too "
+                f"the logits of answer {self._sequences[list(ids)[at]].answer.id} are not "
+                "finite: a weight or a cached key or value is not finite, or a number was too "
                 f"large for {logits.dtype}{wider}"
             )
 
     def sample(self, ids: Iterable[int], logits: Tensor) -> dict[int, int]:
-        """The next token of each sequence, and of those that fork from it here."""
+        """Sample the next token of each sequence, and of those that fork from it here."""
         tokens: dict[int, int] = {}
         beams: dict[int, dict[int, Tensor]] = {}
         for seq_id, row, likeliest in zip(ids, logits, logits.argmax(-1).tolist(), strict=True):

@@ -28,11 +28,11 @@ LONGEST = 4096
 def load_model(
     name: str, dtype: str = "float32", device: str | None = None
 ) -> tuple[Model, int | None]:
-    """A model, and the longest text it was made for, None if its folder does not say.
+    """Return a model and the longest text it was made for, or None if its folder does not say.
 
-    ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`; ``device`` is by default
-    the one where the kernels run. ImportError without torch, UsageError (a ValueError) if there is
-    no such folder or device, or for what is wrong in it.
+    ``name`` is a model folder in Hugging Face format, or one of `BUILT_IN`; ``device`` defaults to
+    the one where the kernels run. Raises ImportError if torch is missing, and UsageError (a
+    ValueError) if the folder or the device does not exist, or if a file of the folder is invalid.
     """
     from pagesim.kernels.runtime import mode
 
@@ -54,8 +54,8 @@ def load_model(
     folder = folder_of(name)
     if not folder.is_dir():
         raise UsageError(
-            f"{name}: there is no such folder. Give one with config.json and safetensors files, or "
-            f"a model of the package: {', '.join(BUILT_IN)}"
+            f"{name}: there is no such folder. Give a folder with config.json and safetensors "
+            f"files, or a built-in model: {', '.join(BUILT_IN)}"
         )
     model = tiny_llm.load(folder, numbers, where)
     longest = json.loads((folder / "config.json").read_bytes()).get("max_position_embeddings")
@@ -63,7 +63,7 @@ def load_model(
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a model, that of the package's own included."""
+    """Return the folder of a model, which may be the one that comes with the package."""
     if name != "walk":
         return Path(name)
     from pagesim import kernels
@@ -81,12 +81,13 @@ def engine_on_pages(
     record: bool = False,
     engine: type[E] | None = None,
 ) -> E:
-    """A `pagesim.generation.engine.Engine` that answers by ``model`` over ``blocks`` pages.
+    """Make an engine that generates with ``model``, in a pool of ``blocks`` blocks.
 
-    ``policy`` and ``limits`` are those of `simulate`, and so is the server, which steps every
-    token. ``record`` asks for a timeline, which ``engine.server.finish()`` returns. ``engine`` is a
-    subclass of Engine. The pool has the model's device and dtype; the one for swapping is on the
-    CPU and has the policy's ``num_cpu_blocks``.
+    ``policy`` and ``limits`` are as in `simulate`, and the server is the one that `simulate` uses;
+    it never fast-forwards. If ``record`` is True, ``engine.server.finish()`` returns a timeline.
+    ``engine`` is the class of the result: `pagesim.generation.engine.Engine`, or a subclass of it.
+    The pool has the model's device and dtype. The pool for swapping is on the CPU and has
+    ``num_cpu_blocks`` of the policy.
     """
     from pagesim import kernels
     from pagesim.generation.engine import Engine
@@ -104,8 +105,8 @@ def engine_on_pages(
     head = model.head
     if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
         raise UsageError(
-            f"backend 'numpy' reads float32 or float16 on the CPU, and the model is "
-            f"{head.dtype} on {head.device}: choose another backend"
+            f"backend 'numpy' reads float32 or float16 on the CPU, but the model is {head.dtype} "
+            f"on {head.device}: choose another backend"
         )
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)

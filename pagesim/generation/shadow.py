@@ -17,7 +17,7 @@ from pagesim.generation.engine import Engine
 
 
 class Misread(NamedTuple):
-    """Positions of a sequence, in a step, whose slots hold another text or none."""
+    """The positions of a sequence, in a step, whose slots hold other tokens or none."""
 
     step: int
     answer: int
@@ -25,7 +25,7 @@ class Misread(NamedTuple):
 
 
 class ShadowedEngine(Engine):
-    """An engine that keeps this ledger: `misread` is empty as long as every page is right."""
+    """An engine with a shadow: `misread` is empty as long as every page is right."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)

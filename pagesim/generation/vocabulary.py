@@ -21,17 +21,17 @@ class Vocabulary(Protocol):
     """How a model's tokens are written."""
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a prompt. UsageError, with the way out, if it cannot be read."""
+        """Return the tokens of a prompt. UsageError says how to mend one that cannot be read."""
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens."""
 
     def label(self, token: int) -> str:
-        """A single token, for a page of the player."""
+        """Return the text of one token, for display in the player."""
 
 
 class Ids:
-    """Numbers between blanks: what any model can be given. ``why`` says why there is no text."""
+    """Token ids separated by blanks, which any model accepts. ``why`` says why there is no text."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -46,7 +46,7 @@ class Ids:
             ) from None
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """See `Vocabulary`: a blank after each number."""
+        """Return the ids, each followed by a blank: see `Vocabulary`."""
         return "".join(f"{token} " for token in tokens)
 
     def label(self, token: int) -> str:
@@ -102,7 +102,7 @@ class Subwords:
             return list(self._tokenizer.encode(text).ids)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """See `Vocabulary`: without the tokens that only mark an end."""
+        """Return the text without the tokens that only mark an end: see `Vocabulary`."""
         return self._decoded(tokens)
 
     def label(self, token: int) -> str:
@@ -155,9 +155,10 @@ def _growth(rule: Any) -> float:
 
 
 def vocabulary(name: str, folder: Path) -> Vocabulary:
-    """How the tokens of a model are written, from its name and its folder.
+    """Return the vocabulary of a model, given its name and its folder.
 
-    Without a tokenizer, or without the package that reads it, they are numbers.
+    If the folder has no tokenizer.json, or the package that reads it is missing, tokens are written
+    as numbers: see `Ids`.
     """
     if name == "by-hand":
         return Letters()

@@ -11,12 +11,13 @@ from pagesim.journal.effects import Name
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """One block table: its blocks, its tokens, and how full each block is.
+    """One block table, with its blocks, its tokens, and the number of slots written in each block.
 
     ``token_ids`` are the tokens known so far, from position 0 on. ``fill`` has an entry for each
-    block: the slots that are written, 0 for one that is only reserved and for the null block.
-    ``num_slots`` counts the written positions. Both engines know a token when they write it, but
-    V1 may schedule a step before the token is sampled: then tokens come later than their slots.
+    block: the number of its slots that are written, which is 0 for a reserved block and for the
+    null block. ``num_slots`` is the number of written positions. V0 knows a token when its slot is
+    written. V1 may schedule a step before a token of that step is sampled; the token then becomes
+    known later than its slot.
     """
 
     block_ids: tuple[int, ...]
@@ -33,14 +34,14 @@ class TableState:
         null_block: int | None = None,
         num_slots: int | None = None,
     ) -> TableState:
-        """The state of a table; ``num_slots`` defaults to the number of its tokens."""
+        """Make the state of a table; ``num_slots`` defaults to the number of its tokens."""
         count = len(token_ids) if num_slots is None else num_slots
         fill = fill_of(block_ids, count, block_size, null_block)
         return cls(block_ids, token_ids, fill, count)
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens the table has been given."""
+        """The number of tokens known so far."""
         return len(self.token_ids)
 
 
@@ -60,12 +61,12 @@ class Queues(dict[str, tuple[Name, ...]]):
 class State:
     """Tables, pools, lists and queues at one moment.
 
-    ``pools`` are the sizes of the pools by name; block ids are numbered across them, from 0 in
-    the first pool. ``ref_counts`` has every block, 0 for one without owners. ``lists`` are those
-    in which blocks without owners wait, front first; the ones named in ``sorted_lists`` keep
-    their blocks in the order of their ids. ``cached``: blocks that can be found by content.
-    ``computed``: blocks, owned or cached, whose keys and values exist. ``requests`` names the first
-    sequence of the requests in the queues.
+    ``pools`` maps the name of each pool to its size; block ids are numbered across all pools, from
+    0 in the first one. ``ref_counts`` has a count for every block, which is 0 for a block without
+    owners. ``lists`` are the lists in which blocks without owners wait, front first; those named in
+    ``sorted_lists`` keep their blocks in the order of the ids. ``cached`` are the blocks that can
+    be found by content, and ``computed`` the blocks, owned or cached, whose keys and values exist.
+    ``requests`` names the first sequence of each request in the queues.
 
     Pools, lists and queues are shown by name, in this order. V0 has "GPU" and "CPU", "GPU free
     list", "GPU evictor", … and "waiting", "running", "swapped".
@@ -88,11 +89,11 @@ class State:
 
     @property
     def num_blocks(self) -> int:
-        """Blocks of all pools."""
+        """The number of blocks in all pools."""
         return sum(self.pools.values())
 
     def pool_of(self, block: int) -> str:
-        """The name of the pool that a block belongs to."""
+        """Return the name of the pool that a block belongs to."""
         end = 0
         for name, size in self.pools.items():
             end += size
@@ -102,12 +103,12 @@ class State:
 
     @property
     def num_gpu_blocks(self) -> int:
-        """Blocks of the pool "GPU"."""
+        """The number of blocks in the pool "GPU"."""
         return self.pools.get("GPU", 0)
 
     @property
     def num_cpu_blocks(self) -> int:
-        """Blocks of the pool "CPU"."""
+        """The number of blocks in the pool "CPU"."""
         return self.pools.get("CPU", 0)
 
     @property

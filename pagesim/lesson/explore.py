@@ -64,15 +64,15 @@ class Still:
 
 
 def explore(scenario: Scenario, **ranges: Any) -> Any:
-    """Controls for the parameters of ``scenario``; each change runs it again and shows what it did.
+    """Show controls for the parameters of ``scenario``; each change runs the scenario again.
 
-    ``scenario(**parameters)`` returns a ``Timeline``, or prints and displays. A range is
-    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, a bool, or a
-    text, which the reader may replace; it begins at the function's own default where that has one,
-    else at ``low``, the first choice, the bool or the text itself. An exception in the scenario is
-    shown as one line. Returns an ipywidgets ``VBox`` that a static page shows as the picture of the
-    defaults; without ipywidgets a `Still` of it.
-    Raises UsageError for a range or a parameter that does not fit.
+    ``scenario(**parameters)`` returns a ``Timeline``, or prints or displays something. The range of
+    a parameter is ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, a
+    bool, or a text that the reader may replace. Its control begins at the function's own default;
+    without a default, it begins at ``low``, the first choice, the bool or the text itself. An
+    exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``, which a static
+    page shows as the picture of the defaults; without ipywidgets, returns a `Still` of that
+    picture. Raises UsageError for a range or a parameter that does not fit.
     """
     defaults = _defaults(scenario, ranges)
     knobs = {
@@ -143,7 +143,9 @@ def _knob(name: str, choice: Any, default: Any) -> Knob:
         return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
     if isinstance(choice, str):
         if given and not isinstance(default, str):
-            raise UsageError(f"{name}: the default {default!r:.80} is not a text, as its range is")
+            raise UsageError(
+                f"{name}: the default {default!r:.80} is not a text, but its range is one"
+            )
         wide = {"continuous_update": False, "layout": {"width": "60ch", "max_width": "95%"}}
         return "Text", look | wide | {"value": default if given else choice}
     if isinstance(choice, list):

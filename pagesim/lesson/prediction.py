@@ -98,12 +98,12 @@ class Answer:
 def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0.0) -> Prediction:
     """Compare a prediction with the truth, which ``truth()`` takes from the run.
 
-    ``mine`` is a number, a word, a list, a set where order does not matter, or a dict of these;
-    None, or a dict that contains None, means that there is no prediction yet. What is of another
-    kind than the truth is said to be, and is not counted. A count (a truth that is an int) must be
-    met exactly; a float may be missed by the fraction ``within`` of it (0.1 is a tenth). The
-    verdict is kept under ``name``, for `score`. TypeError if ``truth`` is not a function; its
-    exceptions pass through.
+    ``mine`` is a number, a word, a list, a set (if the order does not matter), or a dict of these.
+    None, or a dict that contains None, means that there is no prediction yet. A prediction of
+    another kind than the truth is not counted, and the verdict says so. If the truth is an int, the
+    prediction must equal it; a float may be missed by the fraction ``within`` of it (0.1 is a
+    tenth). The verdict is kept under ``name``, for `score`. TypeError if ``truth`` is not a
+    function; exceptions raised by ``truth()`` pass through.
     """
     if not callable(truth):
         raise TypeError(f"truth must be a function, as in truth=lambda: …, not {truth!r:.80}")

@@ -45,7 +45,7 @@ class Score:
 
 
 def score() -> Score:
-    """The reader's score of predictions and exercises, in all chapters."""
+    """Return the reader's score of predictions and exercises, in all chapters."""
     return Score()
 
 

@@ -9,12 +9,12 @@ from pagesim.files.jsonl import JsonObject
 def simulate_cell(**cell: Any) -> JsonObject:
     """Run ``pagesim.simulate`` with the keywords of a cell and return the run's summary.
 
-    ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
-    function of ``pagesim.workload`` and its keywords, and with ``first`` only that many of its
-    requests. ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``model``, ``gpu``, ``tp`` and
-    ``kv_gib`` name a machine, as for `pagesim simulate`; or ``pool`` is a number of slots, or the
-    keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
-    those of ``simulate``.
+    ``workload`` is the path of a trace, or names a function of ``pagesim.workload`` with its
+    keywords: ``{"name": "sharegpt_like", "n": 500, "seed": 0}``. Its keyword ``first`` takes only
+    that number of requests. ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``model``,
+    ``gpu``, ``tp`` and ``kv_gib`` name a machine, as for `pagesim simulate`. Instead, ``pool`` may
+    give a number of slots, or the keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib":
+    12}``. All other keywords are those of ``simulate``.
     """
     from pagesim.simulation import simulate
     from pagesim.simulation.machine import NAMES, Machine

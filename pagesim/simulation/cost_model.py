@@ -17,23 +17,24 @@ from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 @runtime_checkable
 class CostModel(Protocol):
-    """Anything that says how long an iteration takes. :class:`Roofline` is the built-in one."""
+    """A clock: it says how long a step takes. :class:`Roofline` is the built-in one."""
 
     def seconds(
         self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
     ) -> float:
-        """The length of one iteration, above 0.
+        """Return the length of one step in seconds, which must be above 0.
 
-        ``prefill_tokens``: prompt tokens computed; ``decode_batch``: sequences that get one more
-        token, each sample counted; ``kv_tokens``: cached tokens that all of these read: those
-        before a chunk of a prompt or, for a decode, those up to its new token;
-        ``swapped_tokens``: moved in or out, in whole blocks.
+        ``prefill_tokens`` is the number of prompt tokens computed, and ``decode_batch`` the number
+        of sequences that get one more token, counting each sample. ``kv_tokens`` is the number of
+        cached tokens that all of these read: a chunk of a prompt reads the tokens before it, and a
+        decode all tokens up to its new one. ``swapped_tokens`` counts the slots of the blocks that
+        are moved in or out.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline(CostModel):
-    """The larger of reading the weights and computing the tokens, plus reading the cache.
+    """The time to read the weights or to compute, whichever is longer, plus that to read the cache.
 
     The defaults are OPT-13B in 16 bit on an A100-40GB, as in the paper's experiments:
     13e9 parameters of 2 bytes and 2 floating point operations per token each; 800 KiB of keys and
@@ -59,10 +60,10 @@ class Roofline(CostModel):
 
     @classmethod
     def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> "Roofline":
-        """A preset on ``tp`` cards that share all work and memory, without communication costs.
+        """Make the clock of a preset on ``tp`` GPUs that share all work and communicate for free.
 
-        For a model with experts, all weights are read, because a large batch needs them.
-        UsageError names an unknown model or card, and lists the known ones.
+        For a model with experts, all weights are read, because a large batch needs them. UsageError
+        names an unknown model or GPU, and lists the known ones.
         """
         spec, on = ModelSpec.preset(model), card(gpu)
         total, active = parameters(model)

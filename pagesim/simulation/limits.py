@@ -29,24 +29,25 @@ def option(default: Any, help: str, *flags: str, **metadata: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a step may do, and how long a sequence may become: the same for every policy.
+    """How much a step may compute, and how long a sequence may become, under any policy.
 
-    ``max_num_batched_tokens`` is the policy's own default unless it is given: `budget`, `CHUNK` for
-    V0 in chunks, and for V1 that of :meth:`of_server` on an A100. TypeError or UsageError names the
-    field and the value.
+    The default of ``max_num_batched_tokens`` depends on the policy: it is `budget` in general,
+    `CHUNK` for V0 with chunked prefill, and the value of :meth:`of_server` on an A100 for V1.
+    TypeError or UsageError names the field and the value.
     """
 
     max_model_len: int = option(2048, "Maximum tokens per sequence.", "--max-len")
     max_num_seqs: int = option(
         256,
         "Maximum sequences in a batch.",
-        derived="256; v1 on a GPU of 70 GiB or more, but for the A100: 1024",
+        derived="256; 1024 for v1 on a GPU with at least 70 GiB, except the A100",
     )
     max_num_batched_tokens: int | None = option(
         None,
         "Maximum tokens per step.",
-        derived="v1: 2048, on a GPU of 70 GiB or more, but for the A100, 8192, of 160 GiB 16384; "
-        "paged in chunks: 512; otherwise 2048 or --max-model-len, whichever is larger",
+        derived="2048 or --max-model-len, whichever is larger. paged with chunked prefill: 512. "
+        "v1: 2048; 8192 on a GPU with at least 70 GiB, except the A100; 16384 on a GPU with at "
+        "least 160 GiB",
     )
 
     def __post_init__(self) -> None:
@@ -56,7 +57,7 @@ class Limits:
 
     @property
     def budget(self) -> int:
-        """The maximum tokens per step where a step takes a whole prompt, given or by default."""
+        """The maximum tokens per step, given or by default, if a step computes whole prompts."""
         if self.max_num_batched_tokens is None:
             return max(2048, self.max_model_len)
         return self.max_num_batched_tokens
@@ -71,9 +72,10 @@ class Limits:
         max_num_seqs: int | None = None,
         max_num_batched_tokens: int | None = None,
     ) -> "Limits":
-        """Those of V1's API server on a GPU, where None is given; UsageError for an unknown GPU.
+        """Return the limits of V1's API server on a GPU; numbers that are given replace its own.
 
-        A large budget made the A100 slower, so it has that of small GPUs.
+        A large budget made the A100 slower, so vLLM gives it the budget of small GPUs. UsageError
+        for an unknown GPU.
         """
         memory, tokens, seqs = card(gpu).memory_bytes, 2_048, 256
         if memory >= 160 * GIB:

@@ -38,7 +38,7 @@ COLUMNS = (
 class Outcomes:
     """One row per request, in the order of the workload; times are in seconds from the start.
 
-    What has not happened is NaN: a request that is ignored never starts.
+    The time of something that has not happened is NaN: a request that is ignored never starts.
     """
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -67,29 +67,29 @@ class Outcomes:
     # -- written by a server ---------------------------------------------------------------------
 
     def schedule(self, row: int, seconds: float) -> None:
-        """The iteration that begins now holds the request; only the first time counts."""
+        """Record that the step now beginning includes the request; only the first call counts."""
         if self.first_scheduled[row] != self.first_scheduled[row]:
             self.first_scheduled[row] = seconds
 
     def answer(self, row: int, seconds: float) -> None:
-        """A prefill that ends at ``seconds`` gave a token; only the first time counts."""
+        """Record that a prefill produced a token at ``seconds``; only the first call counts."""
         if self.first_token[row] != self.first_token[row]:
             self.first_token[row] = seconds
 
     def finish(self, row: int, seconds: float) -> None:
-        """The iteration that ends at ``seconds`` gave the last token."""
+        """Record that the step ending at ``seconds`` produced the request's last token."""
         self.finished[row] = seconds
 
     def preempt(self, row: int) -> None:
-        """The request lost its memory; it will return later."""
+        """Record that the request was preempted: it lost its memory and resumes later."""
         self.preemptions[row] += 1
 
     def find(self, row: int, tokens: int) -> None:
-        """The request begins with ``tokens`` tokens from the cache."""
+        """Record that the request found its first ``tokens`` tokens in the cache."""
         (self.refound if self.preemptions[row] else self.hits)[row] += tokens
 
     def ignore(self, row: int, why: str = "") -> None:
-        """The request can never be served."""
+        """Record that the request can never be served."""
         self.ignored[row] = 1
         self.why[row] = why
 
@@ -100,12 +100,12 @@ class Outcomes:
 
     @property
     def num_ignored(self) -> int:
-        """Requests that could never be served."""
+        """The number of requests that could never be served."""
         return sum(self.ignored)
 
     @property
     def num_finished(self) -> int:
-        """Requests that got their last token."""
+        """The number of requests that got their last token."""
         return int(np.isfinite(np.array(self.finished)).sum())
 
     @property
@@ -115,7 +115,7 @@ class Outcomes:
 
     @property
     def num_preemptions(self) -> int:
-        """Preemptions of all requests."""
+        """The number of preemptions, over all requests."""
         return sum(self.preemptions)
 
     def stuck(self) -> list[int]:
@@ -125,19 +125,19 @@ class Outcomes:
 
     @property
     def waits_forever(self) -> dict[str, str]:
-        """Why some requests wait forever, by id, without those that only wait behind them."""
+        """By id, why a request waits forever; requests that only wait behind it are left out."""
         why = {self.requests[row].request_id: self.why[row] for row in self.stuck()}
         return {name: words for name, words in why.items() if not words.startswith(BEHIND)}
 
     def latency(self, name: str = "normalized") -> NDArray[np.float64]:
-        """A latency of every finished request, in the order of the workload.
+        """Return a latency of every finished request, in the order of the workload.
 
         "queueing": arrival to first scheduled; "time_to_first_token" (TTFT): arrival to first
         token; "time_per_output_token" (TPOT): the mean gap after that, of requests with more than
         one output token; "end_to_end": arrival to last token, all in seconds; "normalized":
         end-to-end seconds divided by output tokens, the paper's measure (section 6.1).
-        "inter_token" (ITL) has every single gap, not one number per request, of the requests that
-        were never preempted.
+        "inter_token" (ITL) has every gap between two tokens instead of one number per request;
+        requests that were preempted are left out.
         """
         if name not in LATENCIES:
             raise UsageError(f"no such latency: {name!r}; there are {', '.join(LATENCIES)}")
@@ -147,7 +147,7 @@ class Outcomes:
         return np.asarray(values[np.isfinite(self.finished) & np.isfinite(values)])
 
     def times(self) -> dict[str, NDArray[np.float64]]:
-        """Each latency but "inter_token" of every request, NaN where it is not known: ``[n]``."""
+        """Return every latency except "inter_token", as arrays ``[n]``; NaN where it is unknown."""
         arrival, first, last = map(np.array, (self.arrival, self.first_token, self.finished))
         outputs = np.array([request.output_tokens for request in self.requests])
         gaps = (last - first) / np.maximum(outputs - 1, 1)
@@ -187,7 +187,7 @@ class Outcomes:
     def percentiles(
         self, name: str = "normalized", of: Sequence[float] = (50, 90, 99)
     ) -> dict[str, float]:
-        """``{"mean": …, "p50": …, …}`` of a latency; all NaN if no request has finished."""
+        """Return the mean and the percentiles of a latency; all NaN if no request has finished."""
         values = self.latency(name)
         if not values.size:
             return {"mean": NAN} | {f"p{q:g}": NAN for q in of}

@@ -50,7 +50,9 @@ def check_sampled(
         return
     for seq_id in sampled:
         if seq_id not in tokens:
-            raise UsageError(f"tokens has none for sequence {seq_id}, which samples one")
+            raise UsageError(
+                f"tokens has no entry for sequence {seq_id}, which samples a token in this step"
+            )
         if type(tokens[seq_id]) is not int:
             raise TypeError(f"tokens[{seq_id}] must be an int, not {tokens[seq_id]!r}")
 

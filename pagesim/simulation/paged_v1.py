@@ -64,8 +64,8 @@ class PagedV1Server(PagedServing):
     ) -> None:
         if cache_config.num_gpu_blocks > MAX_BLOCKS:
             raise UsageError(
-                f"{cache_config.num_gpu_blocks} blocks are more than the {MAX_BLOCKS} that a "
-                f"stepped run of V1 may have: simulate a smaller pool, or larger blocks"
+                f"{cache_config.num_gpu_blocks} blocks are too many: a stepped run of V1 may "
+                f"have at most {MAX_BLOCKS}. Simulate a smaller pool, or larger blocks"
             )
         self.scheduler = Scheduler(scheduler_config, cache_config)
         self.pool = (cache_config.num_gpu_blocks - 1) * cache_config.block_size

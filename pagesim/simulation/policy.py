@@ -40,16 +40,17 @@ class Policy(Protocol):
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
     ) -> Server:
-        """A server for ``slots`` slots, and for these requests if they are known already."""
+        """Make a server with ``slots`` slots, for these requests if they are already known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paged:
-    """vLLM's pages: the real scheduler and block manager.
+    """vLLM's pages, managed by the real scheduler and block manager.
 
-    ``fast_forward`` gives the same result sooner, by touching only the sequences that need a block,
-    arrive or finish. None does so where possible: not with prefix caching, chunked prefill or
-    samples, and not when the run is recorded. TypeError or UsageError names the field.
+    ``fast_forward`` gives the same result sooner, because a step then visits only the sequences
+    that need a block, arrive or finish. None fast-forwards where possible; it is impossible with
+    prefix caching, chunked prefill or samples, and when the run is recorded. TypeError or
+    UsageError names the field.
     """
 
     name: ClassVar[str] = "paged"
@@ -57,7 +58,7 @@ class Paged:
     block_size: int = option(16, "Slots per block.")
     enable_prefix_caching: bool = option(False, "Reuse full blocks for equal prefixes.")
     enable_chunked_prefill: bool = option(False, "Compute prompts in chunks.")
-    samples: int = option(1, "Outputs per prompt.")
+    samples: int = option(1, "Number of outputs per prompt.")
     preemption_mode: str | None = option(
         None,
         "How a victim gives up its blocks.",
@@ -65,7 +66,7 @@ class Paged:
         derived="recompute; swap with --samples",
     )
     num_cpu_blocks: int = option(0, "Blocks on the CPU for swapping.", "--cpu-blocks", minimum=0)
-    watermark: float = option(0.01, "Fraction of the pool that admission leaves free.")
+    watermark: float = option(0.01, "Fraction of the blocks that admission keeps free.")
     fast_forward: bool | None = field(default=None)
 
     def __post_init__(self) -> None:
@@ -101,8 +102,8 @@ def _configs(
     scheduling = _config(scheduler, policy, max_num_batched_tokens=limits.budget, **steps)
     if slots < policy.block_size:
         raise UsageError(
-            f"a pool of {slots} slots has no block of {policy.block_size}: use smaller blocks, or "
-            f"a larger pool"
+            f"a pool of {slots} slots cannot hold one block of {policy.block_size}: use smaller "
+            "blocks, or a larger pool"
         )
     return scheduling, _config(cache, policy, num_gpu_blocks=slots // policy.block_size)
 
@@ -114,15 +115,17 @@ def _config(kind: Any, policy: "Paged | PagedV1", **given: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PagedV1:
-    """The pages of vLLM V1, today's engine: the real scheduler and KV cache manager.
+    """The pages of vLLM V1, today's engine, managed by the real scheduler and KV cache manager.
 
     The fields are those of :class:`pagesim.v1.CacheConfig` and :class:`pagesim.v1.SchedulerConfig`,
-    with the defaults of release 0.33.0, except that scheduling is synchronous; limits that are not
+    with the defaults of release 0.33.0, except that scheduling is synchronous. Limits that are not
     given are those of its API server on an A100. Block 0, the null block, is taken from the pool
-    and holds nothing; shares are of the rest. A request that the pool can never hold waits forever
-    in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with prefix
-    caching and chunked prefill, unless requests have ``token_ids``, scheduling is asynchronous, or
-    there is a sliding window or a threshold. TypeError or UsageError names the field.
+    and holds nothing; percentages refer to the other blocks. A request that the pool can never hold
+    waits forever, and all requests behind it wait too.
+
+    ``fast_forward`` is as in :class:`Paged`. Here it is also possible with prefix caching and
+    chunked prefill, but not if requests have ``token_ids``, scheduling is asynchronous, or there is
+    a sliding window or a threshold. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "v1"
@@ -131,17 +134,27 @@ class PagedV1:
     enable_prefix_caching: bool = option(True, "Reuse full blocks for equal prefixes.")
     enable_chunked_prefill: bool = option(True, "Compute prompts in chunks.")
     long_prefill_token_threshold: int = option(
-        0, "Maximum tokens per step of a request that is not alone; 0: no limit.", minimum=0
+        0,
+        "Maximum tokens per step for a request that shares the step with others; 0: no limit.",
+        minimum=0,
     )
     long_prefill_token_threshold_adaptive: bool = option(
-        False, "Raise that limit to an equal share of the step."
+        False,
+        "Raise --long-prefill-token-threshold to an equal share of the step's tokens.",
     )
-    watermark: float = option(0.0, "Fraction of the pool that admission leaves free.")
+    watermark: float = option(0.0, "Fraction of the blocks that admission keeps free.")
     scheduler_reserve_full_isl: bool = option(True, "Admit a prompt only if all of it would fit.")
-    async_scheduling: bool = option(False, "Schedule a step before the last one is known.")
-    sliding_window: int | None = option(None, "Tokens that a token looks at, itself included.")
+    async_scheduling: bool = option(
+        False, "Schedule a step before the output of the previous one is known."
+    )
+    sliding_window: int | None = option(
+        None, "Number of tokens that each token attends to, itself included."
+    )
     retention_interval: int | None = option(
-        0, "What a sliding window caches: see pagesim.v1.CacheConfig.", minimum=0
+        0,
+        "With a sliding window, a multiple N of the block size also caches the blocks that are "
+        "needed after every N tokens; 0 caches only those that the prompt's last token needs.",
+        minimum=0,
     )
     fast_forward: bool | None = field(default=None)
 
@@ -175,7 +188,7 @@ def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:
 
 
 class _Unpaged:
-    """What policies without pages share: the server."""
+    """The server that all policies without pages share."""
 
     __slots__ = ()
 
@@ -197,7 +210,11 @@ class _Unpaged:
 
 @dataclass(frozen=True, slots=True)
 class Contiguous(_Unpaged):
-    """One stretch per request, whose length ``sizing`` sets: "max", "pow2" or "oracle"."""
+    """One contiguous allocation per request; ``sizing`` sets its length.
+
+    "max" reserves the longest sequence that the model allows, "pow2" the prompt and the output
+    rounded up to a power of two, and "oracle" exactly the prompt and the output.
+    """
 
     sizing: str = "max"
 
@@ -258,10 +275,10 @@ POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {
 
 
 def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
-    """The policy that a name and keywords are short for.
+    """Return the policy that a name and keywords stand for.
 
-    UsageError for an unknown name, or a keyword that is not a field of the policy; it lists the
-    known ones. TypeError if ``given`` is not a policy.
+    UsageError for an unknown name, or a keyword that is not a field of the policy; the message
+    lists the known ones. TypeError if ``given`` is not a policy.
     """
     policy: Any = given
     if isinstance(given, str):

@@ -61,8 +61,8 @@ class RecordedMemory:
         self.policy, self.pool, self.unit = policy, policy.pool, unit
         if self.pool // unit > MAX_BLOCKS:
             raise UsageError(
-                f"pool must be at most {MAX_BLOCKS} units of {unit} slots, the most that a "
-                f"timeline shows, not {self.pool} slots"
+                f"pool is {self.pool} slots: a timeline shows at most {MAX_BLOCKS} units of "
+                f"{unit} slots; use a smaller pool"
             )
         self.journal = Journal()
         self._rows = {r.request_id: Row(i, r) for i, r in enumerate(requests)}

@@ -97,7 +97,7 @@ def costs(
 
 
 class Server(Protocol):
-    """A scheduler with its memory. Built for one run."""
+    """A scheduler and its memory, made for one run."""
 
     pool: int
     """Slots that it can use: whole blocks."""
@@ -108,49 +108,51 @@ class Server(Protocol):
 
     @property
     def cached(self) -> int:
-        """Slots of cached blocks that no request holds, if they are counted apart."""
+        """Slots in cached blocks that no request holds, if the server counts them separately."""
         return 0
 
     @property
     def blocked(self) -> bool:
-        """Whether no request can continue, whatever arrives: none passes the queue's head."""
+        """Whether no request can continue, whatever arrives, because the queue's head is stuck."""
         return False
 
     def add(self, row: int, request: Request) -> bool:
         """Queue a request that has arrived; False if it can never be served, and is not queued."""
 
     def schedule(self, clock: float) -> Step | None:
-        """Decide the next iteration; None if there is nothing to do before the next arrival."""
+        """Decide the next step; None if there is nothing to do before the next arrival."""
 
     def commit(
         self, tokens: Mapping[int, int] | None = None
     ) -> tuple[Sequence[int], Sequence[int]]:
-        """Complete the iteration; returns the rows that were prefilled, and those that finished.
+        """Complete the step; returns the rows that were prefilled, and those that finished.
 
-        ``tokens`` are those that a model has sampled, by sequence id; without them every request
-        gets tokens that no other request has.
+        ``tokens`` maps sequence ids to the tokens that a model has sampled; without it, every
+        request gets tokens that no other request has.
         """
 
     def why_not(self, row: int) -> str:
-        """Why a request was ignored, or is stuck after the last step, in words."""
+        """Say in words why a request was ignored, or is stuck after the last step."""
 
     def tables(self) -> dict[int, list[int]]:
-        """The block ids of every sequence that has any, by its id: copies.
+        """Return copies of the block tables by sequence id, without sequences that have no block.
 
-        A request's only sequence has its row as id. Without pages there are none.
+        A request's only sequence has the request's row as its id. A server without pages has no
+        tables.
         """
         return {}
 
     def finish(self) -> Timeline | None:
-        """The run is over: its timeline, if it was recorded."""
+        """End the run; returns its timeline if it was recorded."""
         return None
 
 
 class PagedServing(Server, Protocol):
-    """A server whose sequences have block tables: a language model can run on it.
+    """A server whose sequences have block tables, so that a language model can run on it.
 
-    A request's sequence has its row as id. A model's step is: :meth:`schedule`, carry out
-    :attr:`moves`, compute :meth:`batch`, :meth:`commit` what was sampled.
+    A request's sequence has the request's row as its id. One step of a model has four parts: call
+    :meth:`schedule`, carry out :attr:`moves`, compute :meth:`batch`, and :meth:`commit` the sampled
+    tokens.
     """
 
     can_fork: bool
@@ -166,10 +168,10 @@ class PagedServing(Server, Protocol):
     def commit(
         self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
     ) -> tuple[Sequence[int], Sequence[int]]:
-        """As :meth:`Server.commit`; the sequences in ``ended`` leave after this token, at once.
+        """Do what :meth:`Server.commit` does; sequences in ``ended`` leave right after this token.
 
-        UsageError or TypeError, with nothing changed, unless every sequence that samples in this
-        step has a token, and every one in ``ended`` samples.
+        UsageError or TypeError, with nothing changed, if a sequence that samples in this step has
+        no token, or if one in ``ended`` does not sample.
         """
 
 

@@ -39,9 +39,9 @@ PAPER_POOL = Pool(15_728, "opt-13b, 12 GiB")
 class Simulation:
     """The result of a run.
 
-    ``waste`` says where the slots were, ``requests`` what became of each request. ``timeline`` is
-    the recorded run, None unless it was requested. ``block_size`` is None where memory is not
-    paged.
+    ``waste`` says how the slots were used, and ``requests`` what became of each request.
+    ``timeline`` is the recorded run, or None if it was not requested. ``block_size`` is None if the
+    memory is not paged.
     """
 
     policy: str
@@ -54,25 +54,25 @@ class Simulation:
 
     @property
     def iterations(self) -> int:
-        """How often the model ran."""
+        """The number of steps in which the model ran."""
         return self.waste.iterations
 
     @property
     def preemptions(self) -> int:
-        """How often a running request was preempted."""
+        """The number of times that a running request was preempted."""
         return self.requests.num_preemptions
 
     @property
     def seconds(self) -> float:
-        """When the last request finished, by the clock of the cost model."""
+        """The time at which the last request finished, by the clock of the cost model."""
         return float(self.waste.seconds[-1]) if len(self.waste) else 0.0
 
     def summary(self) -> JsonObject:
-        """The run as JSON-serialisable numbers and words; None stands for NaN.
+        """Return the run as numbers and words that JSON can hold; None stands for NaN.
 
-        ``waste`` is the mean iteration of the steady state, in percent, and the batch, and
-        ``waste_in_time`` the mean second; latencies are in seconds; ``output_tokens_per_s`` counts
-        finished requests, over the whole run.
+        ``waste`` has the use of the slots, in percent, and the batch, averaged over the steps of
+        the steady state; ``waste_in_time`` has the same averaged over its seconds. Latencies are in
+        seconds. ``output_tokens_per_s`` counts the tokens of finished requests over the whole run.
         """
         done, none_ran = self.requests, self.iterations == 0
         ends = zip(self.workload, done.finished, strict=True)
@@ -100,7 +100,7 @@ class Simulation:
         }
 
     def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
-        """Requests per second served within limits on TTFT and TPOT, which are in seconds.
+        """Return the requests per second that met limits on TTFT and TPOT, given in seconds.
 
         It covers the whole run. A request of one output token has no TPOT to exceed. Source of the
         term: DistServe, arXiv 2401.09670, section 1. UsageError unless a limit is given, above 0.
@@ -117,10 +117,10 @@ class Simulation:
         return float(good.sum() / self.seconds) if self.seconds else 0.0
 
     def compare(self, other: Simulation) -> Comparison:
-        """This run and another one as a table: print it, or show it in a notebook.
+        """Return a table of this run and another one, to print or to show in a notebook.
 
-        Two engines on one workload differ in how many requests run at once and hold how many
-        blocks, in preemptions and in hits: by the step and by the second.
+        Two engines on one workload differ in the number of requests that run at once, in the blocks
+        they hold, in preemptions and in hits. The table has these per step and per second.
         """
         if not isinstance(other, Simulation):
             raise TypeError(f"other must be a Simulation, not {other!r} ({type(other).__name__})")
@@ -147,23 +147,25 @@ def simulate(
     progress: bool | ProgressCallback | None = None,
     **options: Any,
 ) -> Simulation:
-    """Run a workload, or the file that a path names, and see where the memory goes.
+    """Serve a workload, or a file of requests, and record where the memory goes.
 
     ``policy`` is a value: ``Paged(block_size=16, …)`` for vLLM 0.6.4.post1, ``PagedV1(…)`` for V1,
     ``Contiguous("max")``, ``Static()``, ``Token()`` (see :mod:`pagesim.simulation.policy`), or your
     own object (a :class:`pagesim.simulation.baselines.MemoryPolicy`, which has its own pool). A
-    name ("paged", "v1", "max", "pow2", "oracle", "static" or "token") stands for its defaults.
-    ``options`` are fields of the policy or of ``limits``, changed for this run: ``simulate(w,
-    policy="paged", block_size=32)``. ``pool`` is in slots, one per token. ``saturated`` lets all
-    requests arrive at once. A request that can never be served (prompt and output longer than
-    ``max_model_len``, or than the pool) is ignored and reported; in V1 one that exceeds the pool
-    waits forever, in front of all others. ``requests.why`` has the reasons.
+    name ("paged", "v1", "max", "pow2", "oracle", "static" or "token") stands for that policy with
+    its defaults. ``options`` are fields of the policy or of ``limits``, changed for this run:
+    ``simulate(w, policy="paged", block_size=32)``. ``pool`` is in slots, one per token.
+    ``saturated`` lets all requests arrive at once. A request is ignored and reported if it can
+    never be served, because its prompt and output are longer than ``max_model_len`` or than the
+    pool. In V1, a request longer than the pool waits forever instead, and so do all requests behind
+    it. ``requests.why`` has the reasons.
 
     The means of ``waste`` are taken over the steady state: from when the fraction ``warmup`` of the
     requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
-    gives a timeline of every step; without pages each of its blocks is one slot. ``progress``: True
-    draws a bar, None does so on a terminal, and a function is called with the number of requests
-    done and the total. UsageError or TypeError names a bad argument; files fail as in `load`.
+    records a timeline of every step; if the policy has no pages, each of its blocks is one slot.
+    ``progress=True`` draws a bar, None draws one only on a terminal, and a function is called with
+    the number of requests done and the total. UsageError or TypeError names a bad argument; files
+    fail as in `load`.
     """
     _check(saturated, record, progress, warmup)
     clock = _clock(cost_model)

@@ -53,7 +53,7 @@ def usage(
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The pool in one iteration, in slots, and when the iteration ended, in seconds."""
+    """The use of the pool in a step, in slots, and the time of the step's end, in seconds."""
 
     seconds: float
     token: int
@@ -66,11 +66,11 @@ class Usage:
 
 
 class WasteLog:
-    """What a simulation writes, one row per iteration, and what figures read.
+    """The log of a simulation, one row per step; figures read it.
 
-    ``pool`` is in slots, ``parts`` are the kinds that its means have. A row says how the slots were
-    used *until* its ``seconds``, from the row before (or from 0) on. A row with batch 0 is not an
-    iteration: the server waited for an arrival.
+    ``pool`` is the number of slots, and ``parts`` are the kinds of use that the means distinguish.
+    A row says how the slots were used from the ``seconds`` of the row before (or from 0) up to its
+    own ``seconds``. A row with batch 0 is not a step: the server waited for an arrival.
 
     The means count all rows unless :meth:`steady` selects some of them.
     """
@@ -96,9 +96,9 @@ class WasteLog:
         batch: int,
         cached: int = 0,
     ) -> None:
-        """Append an iteration: slots of each kind, and how many requests ran, until ``seconds``.
+        """Append a step: the slots of each kind and the requests that ran, up to ``seconds``.
 
-        Nothing is checked here, in every iteration: :meth:`check` examines all rows.
+        Nothing is checked here, to keep each step fast; :meth:`check` examines all rows.
         """
         self._packed += _PACKED.pack(seconds, token, reserved, internal, external, cached, batch)
 
@@ -108,8 +108,8 @@ class WasteLog:
         if (parts < 0).any():
             row, kind = (int(n) for n in np.argwhere(parts < 0)[0])
             raise UsageError(
-                f"row {row}: {MEASURES[kind]} is {parts[row, kind]}; the {self.pool} slots of the "
-                f"pool must be divided into parts of at least 0: {self.at(row)}"
+                f"row {row}: {MEASURES[kind]} is {parts[row, kind]}; the {self.pool} slots of "
+                f"the pool must be divided into parts that are not negative: {self.at(row)}"
             )
         late = np.flatnonzero(~(np.diff(self.seconds, prepend=0.0) >= 0))
         if late.size:
@@ -119,7 +119,7 @@ class WasteLog:
     def steady(self, start: float, end: float) -> None:
         """Take the means from ``start`` to ``end``, in seconds.
 
-        If no iteration lies in between, as in a run too short for a steady state, all count.
+        If no step lies in between, as in a run too short for a steady state, all rows count.
         """
         seconds, batch = self.seconds, self.column("batch")
         if ((seconds > start) & (seconds <= end) & (batch > 0)).any():
@@ -132,21 +132,21 @@ class WasteLog:
 
     @property
     def rows(self) -> NDArray[np.void]:
-        """All rows, ``[n]`` of `ROW`: a copy."""
+        """A copy of all rows, ``[n]`` of `ROW`."""
         return np.frombuffer(bytes(self._packed), ROW)
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """When each row ended, ``[n]``, as a new array."""
+        """The time at which each row ended, as a new array ``[n]``."""
         return np.array(self.rows["seconds"])
 
     @property
     def iterations(self) -> int:
-        """How many rows are iterations rather than waiting."""
+        """The number of rows that are steps rather than waiting."""
         return int((self.rows["batch"] > 0).sum())
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """The slots of one kind, or "batch", in every row: ``[n]``, as a new array."""
+        """Return the slots of one kind, or "batch", in every row, as a new array ``[n]``."""
         if name not in MEASURES:
             raise UsageError(f"no such column: {name!r}; there are {', '.join(MEASURES)}")
         rows = self.rows
@@ -155,7 +155,7 @@ class WasteLog:
         return np.array(rows[name])
 
     def at(self, row: int) -> Usage:
-        """How the pool was used in a row; negative rows count from the end, as in a list."""
+        """Return the use of the pool in a row; negative numbers count from the end."""
         start = range(len(self))[row] * ROW.itemsize
         seconds, *used, batch = _PACKED.unpack_from(self._packed, start)
         token, reserved, internal, external, cached = used
@@ -163,11 +163,11 @@ class WasteLog:
         return Usage(seconds, token, reserved, internal, external, free, batch, cached)
 
     def mean(self, warmup: float | None = None, *, by_time: bool = False) -> dict[str, float]:
-        """The mean iteration: percent of the pool for each part (they sum to 100), and "batch".
+        """Return the mean step: the percentage of the pool for each part, and the mean "batch".
 
-        ``warmup`` in seconds leaves out only what came before; None means the steady state set by
-        :meth:`steady`. ``by_time`` weights every row by how long it lasted, waiting included.
-        UsageError if no iteration is left.
+        The percentages sum to 100. ``warmup`` leaves out the rows before that second; None takes
+        the steady state set by :meth:`steady`. ``by_time`` weights every row by how long it lasted,
+        waiting included. UsageError if no step is left.
         """
         start, end = (self._start, self._end) if warmup is None else (warmup, float("inf"))
         seconds, batch = self.seconds, self.column("batch")
@@ -176,8 +176,8 @@ class WasteLog:
         total = float(weights.sum())
         if not total > 0:
             raise UsageError(
-                f"no iteration lies after {start} s and up to {end} s: the log has {len(self)} "
-                f"rows up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
+                f"no step lies after {start} s and up to {end} s: the log has {len(self)} rows "
+                f"up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
             )
         slots = np.column_stack([self.column(name) for name in (*CACHED_PARTS[:5], "batch")])
         *used, mean_batch = (weights @ slots[counted] / total).tolist()

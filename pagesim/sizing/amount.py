@@ -35,7 +35,7 @@ _AMOUNT = re.compile(r"([0-9]{1,30})(?:\.([0-9]{1,30}))? ?([A-Za-z]*)")
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """All whole numbers of bytes from ``low`` to ``high`` inclusive; both are equal when exact."""
+    """A range of bytes from ``low`` to ``high`` inclusive; an exact amount has both equal."""
 
     low: int
     high: int

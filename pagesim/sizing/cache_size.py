@@ -17,10 +17,11 @@ from pagesim.sizing.model import ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class CacheSize:
-    """The cache of the rank that has the most to keep, which limits all ranks.
+    """The cache of the rank that stores the most: it limits all ranks.
 
-    ``low`` and ``high`` are its caches with the least and the most memory that the amount can mean;
-    they are equal when it is exact. Pairs below are (low, high). ``num_layers`` is the rank's.
+    A rounded amount of memory stands for a range: ``low`` and ``high`` are the caches at its two
+    ends. They are equal if the amount is exact. Pairs below are (low, high). ``num_layers`` counts
+    the layers of this rank.
     """
 
     engine: str
@@ -40,7 +41,7 @@ class CacheSize:
         memory: ByteRange | int | str,
         num_gpu_blocks_override: int | None,
     ) -> "CacheSize":
-        """The size from the layers of each rank. UsageError if not a single block fits."""
+        """Compute the size from the layers of each rank. UsageError if not a single block fits."""
         amount = as_byte_range("memory", memory)
         low, high = (
             get_kv_cache_configs(specs, [number] * len(specs), num_gpu_blocks_override)
@@ -63,17 +64,17 @@ class CacheSize:
 
     @property
     def page_bytes(self) -> int:
-        """Bytes of one block in one layer."""
+        """The bytes of one block in one layer, which vLLM calls the page size."""
         return self.high.kv_cache_groups[0].kv_cache_spec.page_size_bytes
 
     @property
     def block_bytes(self) -> int:
-        """Bytes of one block in all layers of its group; a single group has all layers."""
+        """The bytes of one block in all layers of its group; a single group has all layers."""
         return self.page_bytes * group_size(self.high.kv_cache_groups)
 
     @property
     def bytes_per_token(self) -> int:
-        """Bytes of one token in all layers of the rank, inside every window."""
+        """The bytes of one token in all layers of the rank, while it is inside every window."""
         return self.page_bytes // self.block_size * self.num_layers
 
     @property
@@ -82,7 +83,7 @@ class CacheSize:
 
     @property
     def usable_blocks(self) -> tuple[int, int]:
-        """The blocks that sequences can hold: V1 reserves block 0 as its null block."""
+        """The number of blocks that sequences can hold: V1 keeps block 0 as its null block."""
         if self.engine == "v0":
             return self.num_gpu_blocks
         return self.low.usable_blocks, self.high.usable_blocks
@@ -93,22 +94,22 @@ class CacheSize:
 
     @property
     def tensor_bytes(self) -> tuple[int, int]:
-        """Bytes of each tensor; there are as many tensors as a group has layers."""
+        """The bytes of each tensor; there are as many tensors as a group has layers."""
         return self.low.kv_cache_tensors[0].size, self.high.kv_cache_tensors[0].size
 
     def max_concurrency(
         self, max_model_len: int, max_num_batched_tokens: int = DEFAULT_MAX_NUM_BATCHED_TOKENS
     ) -> float:
-        """How many sequences of ``max_model_len`` tokens fit at once in the larger cache.
+        """Return the number of sequences of ``max_model_len`` tokens that fit in the larger cache.
 
-        Computed as the engine logs it: V0 divides tokens, V1 whole blocks.
+        The number is computed as the engine logs it: V0 divides tokens, V1 whole blocks.
         """
         if self.engine == "v0":
             return self.high.max_concurrency_by_tokens(max_model_len)
         return self.high.max_concurrency(max_model_len, max_num_batched_tokens)
 
     def num_cpu_blocks(self, swap_space_gib: float) -> int:
-        """How many blocks fit into ``swap_space_gib`` GiB of host memory, for each GPU."""
+        """Return the number of blocks in ``swap_space_gib`` GiB of CPU memory, for each GPU."""
         if isinstance(swap_space_gib, bool) or not isinstance(swap_space_gib, int | float):
             raise TypeError(f"swap_space must be a number of GiB, not {swap_space_gib!r}")
         if not 0 <= swap_space_gib <= 2**30:

@@ -132,8 +132,8 @@ def _refuse_unknown_caches(text: JsonObject) -> None:
     for key in UNKNOWN:
         if text.get(key):
             raise UsageError(
-                f"{key} is {_short(text[key])}: some layers of this model do not keep plain keys "
-                "and values for each token, and pagesim does not know how much they keep"
+                f"{key} is {_short(text[key])}: some layers of this model do not store plain "
+                "keys and values for each token, and pagesim does not know how much they store"
             )
 
 

@@ -106,7 +106,10 @@ def num_blocks_for(groups: Sequence[KVCacheGroupSpec], available_memory: int) ->
     check_int("available_memory", available_memory, 0)
     pages = {group.kv_cache_spec.page_size_bytes for group in groups}
     if len(pages) > 1:
-        raise UsageError(f"the groups' pages have {sorted(pages)} bytes: they must be equal")
+        raise UsageError(
+            f"a block takes {sorted(pages)} bytes in a layer, depending on the group: these "
+            "sizes must be equal"
+        )
     return available_memory // pages.pop() // group_size(groups)
 
 

@@ -16,11 +16,12 @@ DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 class ModelSpec:
     """The shape of a decoder's attention. All numbers are for the whole model, not for one GPU.
 
-    ``dtype`` is that of the model. ``max_model_len`` is in tokens. The layers in ``sliding_layers``
-    (counted from 0) attend to the last ``sliding_window`` tokens, all others to all tokens. With
-    multi-head latent attention (DeepSeek V2 and V3), a layer keeps one vector of ``kv_lora_rank +
-    qk_rope_head_dim`` numbers per token instead of keys and values for each head (DeepSeek-V2,
-    arXiv 2405.04434, section 2.1). ``source`` says where the numbers come from.
+    ``dtype`` is the dtype of the model, and ``max_model_len`` its longest sequence in tokens. The
+    layers in ``sliding_layers`` (counted from 0) attend to the last ``sliding_window`` tokens, all
+    others to all tokens. With multi-head latent attention (DeepSeek V2 and V3), a layer keeps one
+    vector of ``kv_lora_rank + qk_rope_head_dim`` elements per token instead of keys and values for
+    each head (DeepSeek-V2, arXiv 2405.04434, section 2.1). ``source`` says where these figures come
+    from.
 
     UsageError or TypeError names the field and the value.
     """
@@ -95,7 +96,7 @@ class ModelSpec:
 
     @classmethod
     def preset(cls, name: str) -> "ModelSpec":
-        """A model by its name, in any case (see `PRESETS`); UsageError lists the nearest ones."""
+        """Return a model of `PRESETS` by name; UsageError lists the nearest names."""
         return PRESETS[preset_name(name)]
 
 

@@ -11,7 +11,7 @@ from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Memory for ``slots`` tokens, and a description of what it belongs to."""
+    """Memory for ``slots`` tokens; ``name`` says which model it belongs to."""
 
     slots: int
     name: str = ""
@@ -21,11 +21,12 @@ class Pool:
 
     @classmethod
     def for_model(cls, model: str | ModelSpec, kv_gib: float, tp: int = 1) -> "Pool":
-        """``kv_gib`` GiB on each of ``tp`` GPUs, divided by the bytes that a token takes.
+        """Make the pool of a model that has ``kv_gib`` GiB on each of ``tp`` GPUs.
 
-        The GPUs share the KV heads; each keeps at least one head or the latent vector. ``model`` is
-        a preset's name or a spec. OPT-13B with 12 GiB and 800 KiB per token has the 15,728 slots of
-        the paper's table 1. UsageError if not a single token fits.
+        The memory is divided by the bytes that one token takes. The GPUs share the KV heads; each
+        keeps at least one head, or the latent vector. ``model`` is a preset's name or a spec.
+        OPT-13B with 12 GiB and 800 KiB per token has the 15,728 slots of the paper's table 1.
+        UsageError if not a single token fits.
         """
         if isinstance(kv_gib, bool) or not isinstance(kv_gib, int | float):
             raise TypeError(f"kv_gib must be a number, not {kv_gib!r}")
@@ -45,9 +46,10 @@ class Pool:
 
     @classmethod
     def for_card(cls, model: str, gpu: str, tp: int = 1) -> "Pool":
-        """The memory that the weights of a preset leave of 90 % of ``tp`` GPUs, vLLM's default.
+        """Make the pool from the memory that a preset's weights leave on ``tp`` GPUs.
 
-        Activations are not counted. UsageError if the weights do not fit.
+        As in vLLM, 90 % of a GPU's memory may be used. Activations are not counted. UsageError if
+        the weights do not fit.
         """
         weights = parameters(model)[0] * DTYPE_BYTES[ModelSpec.preset(model).dtype]
         left = 0.9 * card(gpu).memory_bytes - weights / check_int("tp", tp, 1)

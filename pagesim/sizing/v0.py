@@ -45,10 +45,11 @@ def size_v0(
     pipeline_parallel_size: int = 1,
     num_gpu_blocks_override: int | None = None,
 ) -> CacheSize:
-    """V0's cache in ``memory`` bytes per GPU; `kv_cache_memory` gives that of a whole GPU.
+    """Return the size of V0's cache in ``memory`` bytes per GPU.
 
-    The other arguments are vLLM's flags of these names. UsageError or TypeError names the argument,
-    also when not a single block fits.
+    `kv_cache_memory` computes these bytes from a whole GPU. The other arguments are vLLM's flags of
+    the same names. UsageError or TypeError names the argument; not even one block fitting is such
+    an error.
     """
     kept = cache_dtype(model, dtype, kv_cache_dtype)
     kv_heads = kv_heads_per_rank(model, tensor_parallel_size)

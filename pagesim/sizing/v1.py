@@ -19,9 +19,10 @@ def size_v1(
     pipeline_parallel_size: int = 1,
     num_gpu_blocks_override: int | None = None,
 ) -> CacheSize:
-    """V1's cache in ``memory`` bytes per GPU; the other arguments are vLLM's flags of these names.
+    """Return the size of V1's cache in ``memory`` bytes per GPU.
 
-    UsageError or TypeError names the argument, also when not a single block fits.
+    The other arguments are vLLM's flags of the same names. UsageError or TypeError names the
+    argument; not even one block fitting is such an error.
     """
     kept = cache_dtype(model, dtype, kv_cache_dtype)
     kv_heads = kv_heads_per_rank(model, tensor_parallel_size)

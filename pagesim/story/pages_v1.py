@@ -56,7 +56,7 @@ class V1Pages:
         if seq_id in self.tables:
             raise UsageError(f"{name!r} is already in use: names must be unique")
         if not tokens:
-            raise UsageError(f"the prompt of {name!r} is empty: it needs a token")
+            raise UsageError(f"the prompt of {name!r} is empty: it needs at least one token")
         manager = self.manager
         request = Request(seq_id, tokens, block_size=manager.block_size, max_tokens=sys.maxsize)
         hits, found, _ = manager.get_computed_blocks(request)

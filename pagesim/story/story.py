@@ -28,9 +28,9 @@ class Story:
     """Sequences that write into the pages of one block manager.
 
     Sizes are numbers of blocks, and of slots per block. ``engine`` is "v0" (release 0.6.4.post1) or
-    "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used.
-    ``record=False`` saves the time of recording; then there is no ``run``. NoFreeBlocksError if no
-    block is left, in which case nothing has changed.
+    "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used. ``record=False``
+    saves the time of recording, but the story then has no ``run``. NoFreeBlocksError if no block is
+    left; nothing has changed then.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class Story:
 
     @property
     def run(self) -> Timeline:
-        """What has happened so far, step by step. UsageError if the story is not recorded."""
+        """The run so far, to step through. UsageError if the story is not recorded."""
         if self._run is None:
-            raise UsageError("this story is not recorded: it was made with record=False")
+            raise UsageError("this story is not recorded: make it with record=True")
         return self._run
 
     @property
     def words(self) -> dict[int, str]:
-        """The words so far, by their tokens."""
+        """The words so far, mapped from their tokens."""
         return {token: word for word, token in self._words.items()}
 
     def arrive(self, prompt: Tokens, name: Name | None = None) -> Writer:
-        """A new sequence with a prompt. Its ``name`` is its id, or a label in the run."""
+        """Let a new sequence with a prompt arrive; ``name`` is its id, or a label in the run."""
         seq_id = self._id_for(name)
         tokens, label = self._tokens(prompt), seq_id if name is None else name
         with self._naming(label, "arrive"):
@@ -82,13 +82,13 @@ class Story:
         return self._welcome(seq, seq_id, name)
 
     def batch(self) -> AttentionMetadata:
-        """The next step of the model: the tokens of running sequences not computed so far.
+        """Return the next step of the model: the tokens of running sequences not yet computed.
 
-        A sequence with one such token decodes, one with more prefills; prefills come first.
-        Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
+        A sequence with one such token decodes, and a sequence with more prefills; prefills come
+        first. Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
 
-        In V1 a prefix counts as computed as soon as it has its blocks. So let every step that
-        arrives or writes be followed by a batch if the bytes matter.
+        V1 counts a prefix as computed as soon as it has its blocks. If the bytes matter, therefore
+        call this after every step in which a sequence arrives or writes.
         """
         running = [writer.seq for writer in self.writers if self._pages.is_running(writer.seq)]
         return self._pages.batch(running)

@@ -22,10 +22,11 @@ MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """The result of one cell: a value, the function's dict as JSON gives it back, or an error.
+    """The result of one cell: either a value or an error.
 
-    ``error`` is an exception as text, ``traceback`` its traceback; ``seconds`` is wall time where
-    the cell ran, ``index`` its place in the grid, from 0.
+    ``value`` is the dict that the function returned, as read back from JSON. ``error`` is the
+    exception as text, and ``traceback`` its traceback. ``seconds`` is the wall time on the machine
+    that ran the cell, and ``index`` the cell's place in the grid, from 0.
     """
 
     cell: Cell
@@ -52,7 +53,7 @@ def cells_of(grid: Grid) -> list[Cell]:
         lists = {name: _values(f"grid[{name!r}]", values) for name, values in grid.items()}
         if (many := math.prod(map(len, lists.values()))) > MOST:
             raise UsageError(
-                f"the grid has {many:,} cells, more than the {MOST:,} of a sweep: divide it"
+                f"the grid has {many:,} cells, but a sweep has at most {MOST:,}: divide the grid"
             )
         cells = [dict(zip(lists, row, strict=True)) for row in product(*lists.values()) if row]
     else:

@@ -89,10 +89,10 @@ SATURATED = (
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A figure of the paper: our rows and the published ones, under the same names.
+    """A figure of the paper, with our rows and the published ones under the same names.
 
-    ``published`` lacks what the paper does not state. ``calibration`` names the assumptions that
-    the paper does not support, and ``method`` says how the numbers are computed.
+    Rows that the paper does not state are missing from ``published``. ``calibration`` names the
+    assumptions that the paper does not support, and ``method`` says how the numbers are computed.
     """
 
     title: str
@@ -105,7 +105,7 @@ class Comparison:
 
 
 def figure_2(n: int = 10_000, seed: int = 0) -> Comparison:
-    """The use of the slots by three Orca baselines and vLLM (block size 16), on ShareGPT."""
+    """Simulate how three Orca baselines and vLLM (block size 16) use the slots, on ShareGPT."""
     return Comparison(
         "Memory waste (Figure 2)",
         "% of the KV cache; batch in requests",
@@ -117,7 +117,7 @@ def figure_2(n: int = 10_000, seed: int = 0) -> Comparison:
 
 
 def figure_13a(n: int = 10_000, seed: int = 0) -> Comparison:
-    """How many requests run at once on ShareGPT: the runs of :func:`figure_2`."""
+    """Return how many requests run at once on ShareGPT, from the runs of :func:`figure_2`."""
     batches = {policy: row["batch"] for policy, row in figure_2(n, seed).ours.items()}
     return Comparison(
         "Mean batched requests, ShareGPT (Figure 13a)",
@@ -130,10 +130,11 @@ def figure_13a(n: int = 10_000, seed: int = 0) -> Comparison:
 
 
 def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
-    """How many requests run at once on Alpaca, 30 a second: not a reproduction, see ``method``.
+    """Simulate how many requests run at once on Alpaca; not a reproduction, see ``method``.
 
-    The queue was not always full in the paper, so the batch depends on the speed of the machine.
-    "batch" is that of an ideal machine, "saturated" that of one too slow to empty the queue.
+    Requests arrive at 30 per second. The queue was not always full in the paper, so the batch
+    depends on the speed of the machine. "batch" is that of an ideal machine, "saturated" that of
+    one too slow to empty the queue.
     """
     workload = lengths("alpaca", n, seed, rate=30.0)
     rows = {
@@ -161,11 +162,11 @@ def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
 def figure_15(
     dataset: str = "alpaca", searches: int = 100, seed: int = 0, n: int = 100_000
 ) -> Comparison:
-    """The memory saved by sharing on "alpaca" or "sharegpt".
+    """Compute the memory saved by sharing on "alpaca" or "sharegpt".
 
     Samples of one prompt can be compared with the paper. Beam search uses a branching model chosen
-    here, and is played through real block tables for the given number of ``searches``. Samples are
-    counted for ``n`` requests.
+    here; the given number of ``searches`` runs through real block tables. Samples are counted for
+    ``n`` requests.
     """
     many, few = lengths(dataset, n, seed), lengths(dataset, searches, seed)
     widths = (2, 4, 6)
@@ -188,7 +189,7 @@ def figure_15(
 def block_sizes(
     sizes: tuple[int, ...] = (1, 16, 32, 64, 128, 256), n: int = 2000, seed: int = 0
 ) -> Comparison:
-    """The runs of :func:`figure_2` with other block sizes: larger ones leave more empty slots."""
+    """Repeat the runs of :func:`figure_2` with other block sizes: larger ones waste more."""
     return Comparison(
         "Block size and memory",
         "% of the KV cache; batch in requests",
@@ -227,7 +228,7 @@ def controls(n: int = 4000, seed: int = 0) -> dict[str, dict[str, float]]:
 
 @lru_cache(maxsize=16)
 def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> Workload:
-    """``n`` requests with the paper's mean lengths of "sharegpt" or "alpaca"; see CALIBRATION.
+    """Make ``n`` requests with the paper's mean lengths of "sharegpt" or "alpaca"; see CALIBRATION.
 
     These are not ``n`` draws but the distribution cut into ``n`` equal parts, in random order: even
     a thousand requests have the paper's means, and a few long ones do not decide the outcome.

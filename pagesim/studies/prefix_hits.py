@@ -19,7 +19,7 @@ from pagesim.workload.request import HASH_BLOCK_TOKENS, Workload
 
 @dataclass(frozen=True, slots=True)
 class PrefixHits:
-    """``hits`` of ``lookups`` in a pool of ``num_blocks`` 512-token blocks; None is unlimited."""
+    """The hits and lookups in a pool of ``num_blocks`` 512-token blocks; None is unlimited."""
 
     num_blocks: int | None
     lookups: int
@@ -32,7 +32,7 @@ class PrefixHits:
 
 
 def ids_seen_before(workload: Workload) -> PrefixHits:
-    """How many of a trace's hash ids occur in an earlier request, including partial last blocks.
+    """Count the hash ids of a trace that occur in an earlier request, with partial last blocks.
 
     UsageError if a request has no ids.
     """
@@ -49,11 +49,11 @@ def ids_seen_before(workload: Workload) -> PrefixHits:
 def cache_hits(
     workload: Workload, num_blocks: int | None = None, *, tokens_per_id: int = 1
 ) -> PrefixHits:
-    """How many full blocks of a trace's prompts a prefix-caching pool finds again.
+    """Count the full blocks of a trace's prompts that a prefix-caching pool finds again.
 
     The real allocator takes the prompts one by one in order of arrival; each frees its blocks
     before the next arrives, and unused blocks are evicted when room is needed, least recently used
-    first. Answers are omitted because a trace has no ids for them, and so is the concurrency of a
+    first. Outputs are left out because a trace has no ids for them, and so is the concurrency of a
     real server. ``num_blocks`` must hold the longest prompt; None means unlimited room.
 
     A hash id is written as one token into a block of one slot, not as 512 tokens into a block of
@@ -77,7 +77,7 @@ def cache_hits(
 
 
 def hit_curve(workload: Workload, sizes: Iterable[int] | None = None) -> list[PrefixHits]:
-    """:func:`cache_hits` for pools of these ``sizes``.
+    """Return :func:`cache_hits` for pools of these ``sizes``.
 
     By default, they start at the full blocks of the longest prompt and double until every distinct
     block has room.

@@ -27,10 +27,10 @@ TOKEN = 0
 
 
 def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16) -> float:
-    """Percent of blocks saved when ``n`` samples of each request share its prompt.
+    """Return the percentage of blocks saved when ``n`` samples of each request share its prompt.
 
     All samples of a request are as long as its output and grow together. The mean is taken over all
-    iterations of all requests, so long requests weigh more, as in a running server.
+    steps of all requests, so long requests weigh more, as in a running server.
     """
     return _play(requests, check_int("n", n, 1), block_size)
 
@@ -38,7 +38,7 @@ def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16)
 def parallel_sampling_by_lengths(
     requests: Iterable[Request], n: int, block_size: int = 16
 ) -> float:
-    """The result of :func:`parallel_sampling`, calculated for all requests at once.
+    """Return the result of :func:`parallel_sampling`, calculated for all requests at once.
 
     The full blocks of the prompt stay shared, a partial last one only until the first token is
     written. A request of ``p`` and ``o`` tokens names ``n · ceil((p + i) / block_size)`` blocks in
@@ -57,7 +57,7 @@ def parallel_sampling_by_lengths(
 def beam_search(
     requests: Iterable[Request], width: int, block_size: int = 16, seed: int = 0
 ) -> float:
-    """Percent of blocks saved by a beam search of ``width`` candidates; otherwise as above.
+    """Return the percentage of blocks saved by a beam search of ``width`` candidates.
 
     The branching model: after every token, each of the next candidates continues one of the present
     ones, chosen uniformly. Real models branch less evenly; the paper does not say how, so this is

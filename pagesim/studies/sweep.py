@@ -26,10 +26,11 @@ from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure,
 class Sweep:
     """``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
 
-    ``grid`` maps names to lists of values, and the cells are all combinations, the last name
-    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a dict that JSON
-    can hold. A loop over the sweep, or its ``run()``, runs the cells and gives a ``CellResult`` for
-    each as it finishes, known ones first; after ``break`` or Ctrl-C, another loop continues:
+    ``grid`` maps names to lists of values. Its cells are all combinations of the values; the last
+    name changes fastest. Or ``grid`` is a list of dicts, one per cell. ``function`` returns a dict
+    that JSON can hold. A loop over the sweep, or its ``run()``, runs the cells and yields a
+    ``CellResult`` for each cell that finishes, beginning with those of an earlier run. After
+    ``break`` or Ctrl-C, another loop continues:
 
     >>> def area(width: int, height: int) -> dict[str, int]:
     ...     return {"area": width * height}
@@ -39,16 +40,16 @@ class Sweep:
     [{'width': 2, 'height': 3, 'area': 6}, {'width': 2, 'height': 4, 'area': 8}]
 
     ``executor`` is any ``concurrent.futures.Executor``, such as a Dask ``client.get_executor()``;
-    None means a process for each core, for functions that a new process can import. A cell that
-    raises becomes a result with ``error`` and ``traceback``; the others continue.
+    None starts one process per core; the function must then be importable in a new process. A cell
+    that raises becomes a result with ``error`` and ``traceback``; the others continue.
 
-    ``out`` names a file of JSON lines, one for each finished cell: a sweep with the same function
-    and these cells, or more, resumes from it and retries those that failed. If the function's code
-    has changed, start another file. A second writer is refused.
+    ``out`` names a file of JSON lines, one for each finished cell. A later sweep with the same
+    function and these cells, or more, resumes from the file and retries the cells that failed. If
+    the function's code has changed, start another file. Two sweeps cannot write one file.
 
-    ``progress`` is True for a bar, a function called with (finished, all) cells, False for nothing,
-    None for a bar on a terminal. ``in_flight`` is the most cells submitted at a time. TypeError or
-    UsageError names the bad argument.
+    ``progress=True`` shows a bar, None shows it only on a terminal, and False shows nothing; a
+    function is called with the number of finished cells and of all cells. ``in_flight`` is the
+    maximum number of cells submitted at a time. TypeError or UsageError names the bad argument.
     """
 
     def __init__(
@@ -172,9 +173,9 @@ class Sweep:
             pools[0].submit(callable, self._function).result()
         except Exception as error:
             raise UsageError(
-                f"a new process cannot run {self._function!r} ({error}): it must be importable "
-                "there, and a script must sweep under `if __name__ == '__main__':`; or pass "
-                "executor=ThreadPoolExecutor() or another that can run it"
+                f"a new process cannot run {self._function!r} ({error}): the function must be "
+                "importable there, and a script must call sweep under `if __name__ == "
+                "'__main__':`. Or pass an executor that can run it, such as ThreadPoolExecutor()"
             ) from error
         return pools
 
@@ -186,7 +187,7 @@ class Sweep:
         except Timeout:
             raise UsageError(
                 f"{out} is being written by another sweep, which holds {lock.lock_file}: wait "
-                "until it ends, or give out another name"
+                "until that sweep ends, or pass another file as out"
             ) from None
         if os.name == "posix":  # Windows removes it by itself
             stack.callback(os.unlink, lock.lock_file)
@@ -217,8 +218,8 @@ class Sweep:
                             self._known[result.index] = result
                 except (LookupError, RecursionError, TypeError, ValueError) as error:
                     raise UsageError(
-                        f"{out}:{number} is not of this sweep ({error}): give out another name, "
-                        "or remove the line, and its cell is run again"
+                        f"{out}:{number} does not belong to this sweep ({error}): pass another "
+                        "file as out, or remove the line to run its cell again"
                     ) from error
         return whole
 
@@ -242,7 +243,7 @@ def _header(out: str | os.PathLike[str], function: Function) -> JsonObject:
     """The first line of a file that a later sweep can continue."""
     check_output(out)
     if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
-        raise UsageError(f"{out} cannot be continued line by line: name a file, without .gz")
+        raise UsageError(f"{out} cannot be continued line by line: name a file without .gz")
     name = getattr(function, "__qualname__", "<lambda>")
     if name.endswith("<lambda>"):
         raise UsageError(

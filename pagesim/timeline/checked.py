@@ -8,7 +8,7 @@ MAX_NUMBERS = 200_000_000
 
 
 class TimelineError(ValueError):
-    """The file is not a timeline or is damaged; the message names the file, the line and why."""
+    """The file is damaged or no timeline; the message names the file, the line and the reason."""
 
 
 class Checked:

@@ -20,10 +20,11 @@ Entry = tuple[Any, ...]
 class Effect:
     """One elementary change to ``block``, which is the source of a copy or a move.
 
-    ``to``: where a copy or a move goes. ``list``: the list that a block leaves (take, hit) or goes
-    to (free), and ``place`` the position in it: 0 is the front, -1 the back. ``table``, ``first``,
-    ``count``: the table and the positions of a write or a hit. ``owners``: how many shared the
-    source of a copy. ``index``: the entry of the table that became null.
+    ``to`` is the target of a copy or a move. ``list`` is the list that a block leaves (take, hit)
+    or enters (free), and ``place`` the position in it: 0 is the front, -1 the back. ``table``,
+    ``first`` and ``count`` are the table and the positions of a write or a hit. ``owners`` is the
+    number of owners that the source of a copy had. ``index`` is the entry of the table that became
+    null.
     """
 
     kind: str
@@ -40,7 +41,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """From entry ``start`` on the table now holds ``block_ids``."""
+    """A change of a table: from entry ``start`` on, it now holds ``block_ids``."""
 
     table: Name
     start: int
@@ -49,7 +50,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A table begins, with the tokens it already has and ``num_slots`` of its slots filled."""
+    """The beginning of a table, with the tokens it has and the number of slots already written."""
 
     table: Name
     token_ids: tuple[int, ...] = ()
@@ -58,7 +59,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a table from position ``first`` on, known when they are written, or later."""
+    """The tokens of a table from position ``first`` on, which became known in this event."""
 
     table: Name
     first: int
@@ -67,7 +68,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Numbers on blocks or, if ``on`` is "slots", on slots: pairs (id, number)."""
+    """Numbers to show on blocks or, if ``on`` is "slots", on slots, as pairs (id, number)."""
 
     name: str
     on: str
@@ -76,9 +77,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A request leaves a queue, or enters it; ``place`` is its position there, 0 is the front.
+    """A request that leaves a queue or enters it; ``place`` is its position there, 0 the front.
 
-    ``sequence`` is the request's first sequence, if that is known.
+    ``sequence`` is the request's first sequence, if it is known.
     """
 
     enters: bool
@@ -100,13 +101,14 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One public call, or one decision of a scheduler, and what it did, in order.
+    """One public call, or one decision of a scheduler, with its effects in order.
 
-    ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
-    and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
-    concerns. ``opened`` and ``closed`` are tables that begin or end in this event, ``tokens`` the
-    tokens that became known. ``moves`` are the changes of queues, in order; ``step`` counts the
-    calls of ``schedule()``, and ``scheduled`` is what such a call decided to compute.
+    ``kind`` is the call's name, or one of :data:`DECISIONS`. It is "failed" for a call that raised
+    and was undone; ``called`` then names the call, and ``error`` is its message. ``subject`` is the
+    table or sequence concerned. ``opened`` and ``closed`` are the tables that begin or end in this
+    event, and ``tokens`` the tokens that became known. ``moves`` are the changes of queues, in
+    order. ``step`` counts the calls of ``schedule()``, and ``scheduled`` is what such a call
+    decided to compute.
     """
 
     kind: str

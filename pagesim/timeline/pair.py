@@ -51,14 +51,14 @@ class Compared:
 
 
 def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
-    """Two runs linked: the player steps both together, and marks what differs.
+    """Link two runs: the player steps through both together, and marks the differences.
 
-    ``a`` and ``b`` are timelines, or simulations that were recorded (``record=True``), of one
-    engine or of two. Where both have a scheduler, a step is a call of ``schedule()``, otherwise an
-    event; two simulations can also be stepped by their clocks. A line for each has the requests
-    that run, and counts hits, preemptions and the blocks held. A sequence is compared with the one
-    of the same name. ``titles`` stand above the two; by default their own. TypeError for anything
-    else, UsageError for a simulation without a timeline.
+    ``a`` and ``b`` are timelines or recorded simulations (``record=True``), of one engine or of
+    two. One step is one call of ``schedule()`` if both runs have a scheduler, and one event
+    otherwise; two simulations can also be kept in step by their clocks. A line for each run has the
+    running requests, the hits, the preemptions and the blocks held. Sequences with the same name
+    are compared. ``titles`` are shown above the runs; the default is their own titles. TypeError
+    for anything else, UsageError for a simulation without a timeline.
     """
     runs = _run("a", a), _run("b", b)
     own = tuple(run.notes.title or name for run, name in zip(runs, ("A", "B"), strict=True))

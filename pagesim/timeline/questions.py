@@ -37,11 +37,12 @@ class Steps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the player asks before the event ``at``, and which of its blocks answer it.
+    """A question that the player asks before event ``at``; its answer is blocks of that event.
 
     ``at`` counts events as ``run[at]`` does. The player asks at step ``at``, before it goes on to
     step ``at + 1``. ``answer`` says what happens to the blocks in question. Their ids come from the
-    recorded event, so the answer follows any change to the code above the question:
+    recorded event, so the answer stays right when the code above the question changes. ``answer``
+    is one of:
 
     =================  ===========================================================
     ``taken``          from a free list or an evictor
@@ -56,11 +57,12 @@ class Question:
     ``cached``         they became full and can be found from now on
     =================  ===========================================================
 
-    ``which`` is ``all`` in any order, all ``in order``, the ``first``, the ``last``, or ``any``
-    one. In ``ask``, ``{count}`` stands for how many that are: "three". ``why`` is shown after the
-    answer, with the blocks in place of ``{answer}``. Leave it out where the source above the player
-    would give the answer away: the player then takes the reason from the step itself. Where a run
-    has questions, the player asks no others. ``answer`` may also be a tuple of ids.
+    ``which`` says which of these blocks are asked for: ``all`` in any order, all ``in order``, the
+    ``first``, the ``last``, or ``any`` one. In ``ask``, ``{count}`` stands for the number of blocks
+    in the answer, as a word: "three". ``why`` is shown after the answer, with the blocks in place
+    of ``{answer}``. Omit ``why`` if the source above the player would give the answer away; the
+    player then takes the reason from the step itself. If a run has questions, the player asks no
+    others. ``answer`` may also be a tuple of ids.
     """
 
     at: int
@@ -70,7 +72,7 @@ class Question:
     which: str = "all"
 
     def blocks(self, run: Steps) -> tuple[int, ...]:
-        """The ids that answer it in ``run``; with ``which="any"``, any one of them is right.
+        """Return the ids of the answer in ``run``; with ``which="any"``, any one of them is right.
 
         UsageError if the run has no such event or the event has no such blocks.
         """
@@ -97,7 +99,7 @@ class Question:
         return {"first": ids[:1], "last": ids[-1:]}.get(self.which, ids)
 
     def checked(self) -> "Question":
-        """This question; TypeError or ValueError if a field could not be right in any run."""
+        """Return this question; TypeError or ValueError if a field is wrong in every run."""
         check_int("at", self.at, 0)
         check_text("ask", self.ask)
         check_text("why", self.why)
@@ -113,7 +115,7 @@ class Question:
         return self
 
     def as_dict(self) -> dict[str, Json]:
-        """The question as the file has it."""
+        """Return the question as a dict, as a file stores it."""
         answer = self.answer if isinstance(self.answer, str) else list(self.answer)
         return {
             "at": self.at, "ask": self.ask, "answer": answer, "which": self.which, "why": self.why

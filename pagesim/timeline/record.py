@@ -32,13 +32,14 @@ class Recordable(Protocol):
 def record(subject: Recordable) -> Iterator[Timeline]:
     """Record what happens to the pages of a scheduler, a block manager, or an allocator.
 
-    A scheduler's decisions are recorded as well: each call of ``schedule()`` is a step of the run,
-    and every state has the queues.
+    A scheduler's decisions are recorded as well: the run then numbers the calls of ``schedule()``
+    as steps, and every state has the queues.
 
-    The run can be read while it is being recorded, and it keeps its events if an exception ends
-    the block. Recorders nest: two on one allocator see the same events, each for its own part. An
-    allocator that belongs to a GPU/CPU pair is recorded together with the other one. TypeError for
-    an object that cannot be recorded; during recording, a token beyond 64 bits is a UsageError.
+    The run can be read while it is being recorded, and it keeps its events if an exception ends the
+    block. Recorders nest: if two record one allocator, both see the same events while both are
+    active. An allocator that belongs to a GPU/CPU pair is recorded together with the other one.
+    TypeError for an object that cannot be recorded; during recording, a token beyond 64 bits raises
+    UsageError.
     """
     journal = getattr(subject, "journal", None)
     if not isinstance(journal, Journal) or not hasattr(subject, "state"):

@@ -25,7 +25,7 @@ from pagesim.timeline.seek import Seeker
 
 
 class Timeline:
-    """What happens to the pages, step by step.
+    """A recorded run: what happens to the pages, step by step.
 
     A run has ``len(run)`` events. ``run.at(i)`` is the state after ``i`` of them and ``run.at(0)``
     the initial state; ``run[i]`` is the event that leads from ``at(i)`` to ``at(i + 1)``, and
@@ -87,14 +87,14 @@ class Timeline:
     def sequences(self) -> list[Name]:
         """The sequences (or labels) of the whole run, in the order in which their tables began.
 
-        The order decides their colours, in the player as in the figures.
+        The order decides the colours of the sequences, in the player and in the figures.
         """
         entries = self._log.between(0, self._start + len(self))
         began = (row[1] for entry in entries for row in entry[3:] if row[0] == OPEN)
         return list(dict.fromkeys([*self.notes.sequences, *self._log.start.tables, *began]))
 
     def at(self, index: int) -> State:
-        """The state after ``index`` events; negative numbers count from the end, -1 is the last."""
+        """Return the state after ``index`` events; a negative index counts from the end."""
         steps = range(len(self) + 1)
         if not -len(steps) <= index < len(steps):
             raise IndexError(f"step {index} is not in this run: it has the steps 0 to {steps[-1]}")
@@ -103,9 +103,9 @@ class Timeline:
     def find(
         self, *, block: int | None = None, sequence: Name | None = None, kind: str | None = None
     ) -> list[int]:
-        """The numbers of the events that meet all conditions given.
+        """Return the numbers of the events that meet all conditions given.
 
-        A condition is a block, a sequence (or label), or a kind: that of an event
+        A condition is a block, a sequence (or its label), or a kind. The kind is that of an event
         ("append_slots", "failed") or of an effect ("copy"). UsageError for an unknown kind.
         """
         tests = [
@@ -116,7 +116,7 @@ class Timeline:
         return [i for i, entry in enumerate(self._entries()) if all(test(entry) for test in tests)]
 
     def label(self, table: Any, name: Name) -> None:
-        """Give a table of this recording a name, which holds from the table's beginning.
+        """Name a table of this recording; the name holds from the table's beginning.
 
         UsageError if another table has that name, if the table belongs to another allocator, or if
         the recording has ended; TypeError if ``table`` or ``name`` has the wrong type.
@@ -138,11 +138,12 @@ class Timeline:
     ) -> Timeline:
         """Give the run a title, labels for its tokens, questions, or the step that it opens at.
 
-        ``opens`` is the step at which the player opens: the state is ``run.at(opens)``. Without it
-        that is the first one in which a block holds tokens, but none after the first question.
-        The player shows them, and they are saved with the run. TypeError if they are of the wrong
-        type, UsageError for a step that the run does not have, or a question about something that
-        does not happen in its step: see ``Question``.
+        ``opens`` is the step at which the player opens, with the state ``run.at(opens)``. If it is
+        not given, the player opens at the first step in which a block holds tokens, or at the first
+        question if that comes earlier. All annotations are shown by the player and saved with the
+        run. TypeError for an annotation of the wrong type; UsageError for a step that the run does
+        not have, or for a question about something that does not happen in its step (see
+        ``Question``).
         """
         notes = self.notes.with_changes(title, tokens, questions, opens)
         if opens is not None and opens > len(self):
@@ -155,14 +156,14 @@ class Timeline:
     def mark(
         self, step: int, numbers: Mapping[int, float], what: str, *, on: str = "slots"
     ) -> Timeline:
-        """Put numbers on slots at a step, such as attention weights; returns the run.
+        """Put numbers, such as attention weights, on slots at a step; returns the run.
 
-        ``numbers`` maps a slot, ``block * block_size + offset`` in the first pool, to its number,
-        and ``what`` names them all: "attention of request 0, layer 1". With ``on="blocks"`` they
-        are those of blocks. The step's state is ``run.at(step)``. The player shades the words by
-        the first mark of a step, or by the one that its reader chooses, and the caption names the
-        heaviest block. Marks are saved. TypeError or UsageError for a number that is not finite, or
-        a slot or step outside the run.
+        ``numbers`` maps slots to numbers; a slot is ``block * block_size + offset`` in the first
+        pool. With ``on="blocks"`` it maps blocks instead. ``what`` is a name for these numbers,
+        such as "attention of request 0, layer 1". The step's state is ``run.at(step)``. The player
+        shades the words by the step's first mark, or by the one that the reader chooses, and the
+        caption names the block with the largest sum. Marks are saved with the run. TypeError or
+        UsageError for a number that is not finite, or for a slot or step outside the run.
         """
         if not check_int("step", step, 0) or step > len(self):
             raise UsageError(
@@ -173,12 +174,13 @@ class Timeline:
         return self
 
     def film(self, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Timeline:
-        """How a kernel reads the pages that this run ends with: a step for each load of keys.
+        """Make a film of a kernel that reads the pages of this run's last state.
 
-        ``reads`` are an x-ray's, ``kernels.xray.reads(trace)``. ``names`` are the sequences of the
-        batch's rows; by default the tables of the last state, in their order. The player lights
-        up the slots that a step read, and shows how m, l and acc move. UsageError for a row without
-        a name, or a slot outside the first pool.
+        The film is a run with one step for each load of keys. ``reads`` is the result of
+        ``kernels.xray.reads(trace)``. ``names`` are the sequences of the batch, in the order of its
+        queries; the default is the tables of the last state, in their order. The player highlights
+        the slots that a step reads, and shows how m, l and acc change. UsageError for a query
+        without a name, or a slot outside the first pool.
         """
         log = film(self.at(-1), reads, names)
         notes = replace(self.notes, questions=(), opens=None, sequences=tuple(self.sequences))
@@ -186,14 +188,14 @@ class Timeline:
 
     @property
     def nbytes(self) -> int:
-        """Memory used by the run in bytes, including the states kept for quick seeking.
+        """The memory used by the run in bytes, including the states kept for quick seeking.
 
         A slice shares the memory of the whole run.
         """
         return self._log.nbytes + self._seeker.nbytes
 
     def lines(self) -> Iterator[str]:
-        """The events as lines of a file: see ``FORMAT.md``."""
+        """Yield the lines of the run's file: see ``FORMAT.md``."""
         start = self._log.start
         return (line(entry, caption(event_of(entry), start)) for entry in self._entries())
 
@@ -202,9 +204,10 @@ class Timeline:
         save(self, path)
 
     def to_html(self, path: str | PathLike[str], title: str | None = None) -> None:
-        """Write a single HTML file that plays this run anywhere, without a server.
+        """Write a single HTML file that plays this run in any browser, without a server.
 
-        A page holds at most 20,000 events. Of a longer run it shows the first ones and says so.
+        The file holds at most 20,000 events. It shows the first 20,000 of a longer run, and says
+        so.
         """
         to_html(self, path, title)
 

@@ -1,1 +1,1 @@
-"""vLLM 0.6.4.post1's block layer and scheduler, file for file as in its ``vllm/core``."""
+"""The block layer and the scheduler of vLLM 0.6.4.post1, with the files of its ``vllm/core``."""

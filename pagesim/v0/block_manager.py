@@ -23,7 +23,7 @@ RUNNING = SequenceStatus.RUNNING
 
 
 class AllocStatus(enum.Enum):
-    """Whether a group fits: now, later when blocks have been freed, or never on this GPU."""
+    """Whether a group fits now, later when blocks have been freed, or never on this GPU."""
 
     OK = enum.auto()
     LATER = enum.auto()
@@ -80,29 +80,29 @@ class SelfAttnBlockSpaceManager:
     # -- state -----------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The present state of tables and pools."""
+        """Return the present state of tables and pools."""
         return self.block_allocator.state()
 
     def get_block_table(self, seq: Sequence) -> list[int]:
-        """The block ids of a sequence, first to last, as a new list."""
+        """Return the block ids of a sequence, first to last, as a new list."""
         return self._table(seq).physical_block_ids.copy()
 
     def get_num_free_gpu_blocks(self) -> int:
-        """GPU blocks that could be taken now."""
+        """Return the number of GPU blocks that could be taken now."""
         return self._gpu.get_num_free_blocks()
 
     def get_num_free_cpu_blocks(self) -> int:
-        """CPU blocks that could be taken now."""
+        """Return the number of CPU blocks that could be taken now."""
         return self.block_allocator.get_num_free_blocks(Device.CPU)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:
-        """Hits ÷ lookups on ``device``; -1 without caching."""
+        """Return hits ÷ lookups on ``device``, or -1 without caching."""
         return self.block_allocator.get_prefix_cache_hit_rate(device)
 
     # -- prompts ---------------------------------------------------------------------------------
 
     def can_allocate(self, seq_group: SequenceGroup, num_lookahead_slots: int = 0) -> AllocStatus:
-        """Whether a waiting group's prompt fits above the watermark. Cache hits do not count."""
+        """Whether a waiting group's prompt fits above the watermark, not counting cache hits."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         required = cdiv(_waiting(seq_group)[0].get_len() + num_lookahead_slots, self.block_size)
         if self.max_block_sliding_window is not None:
@@ -136,7 +136,7 @@ class SelfAttnBlockSpaceManager:
     # -- growing ---------------------------------------------------------------------------------
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
-        """Whether the running members' new tokens fit at worst. The watermark does not count."""
+        """Whether the running members' new tokens fit in the worst case, ignoring the watermark."""
         if num_lookahead_slots:  # once per token
             check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched, block_size = 0, self.block_size
@@ -190,18 +190,18 @@ class SelfAttnBlockSpaceManager:
     # -- prefix caching --------------------------------------------------------------------------
 
     def access_all_blocks_in_seq(self, seq: Sequence, now: float) -> None:
-        """Remember when a sequence was scheduled; :meth:`free` passes it on to its blocks."""
+        """Remember when a sequence was scheduled; :meth:`free` passes the time on to its blocks."""
         check_time("now", now)
         if self.enable_caching:
             self._table(seq)
             self._last_access.update_last_access(seq.seq_id, now)
 
     def mark_blocks_as_computed(self, seq_group: SequenceGroup, token_chunk_size: int) -> None:
-        """Blocks cached since the last call now hold their values. The arguments are unused."""
+        """Mark the blocks cached since the last call as computed. The arguments are unused."""
         self.block_allocator.mark_blocks_as_computed([])
 
     def get_common_computed_block_ids(self, seqs: Iterable[Sequence]) -> list[int]:
-        """The leading blocks that need not be computed again for any of ``seqs``."""
+        """Return the leading blocks that need not be computed again for any of ``seqs``."""
         with self.journal:
             known = [
                 self._computed_blocks.get_cached_computed_blocks_and_update(

@@ -31,8 +31,8 @@ Mode = Annotated[str | None, partial(check_choice, known=("swap", "recompute", N
 class CacheConfig:
     """The two pools. ``watermark`` is the fraction of the GPU pool that admission leaves free.
 
-    ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value; a window
-    together with prefix caching is also a NotImplementedError, as in vLLM.
+    ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value; for a
+    window together with prefix caching, this error is also a NotImplementedError, as in vLLM.
     """
 
     block_size: Positive
@@ -54,14 +54,14 @@ class CacheConfig:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """How much one step may do, and what happens to a group that finds no room.
+    """How much one step may compute, and what happens to a group that finds no room.
 
     ``preemption_mode`` is "swap" or "recompute"; None is vLLM's own choice, which is recompute for
     groups of one sequence. ``policy`` is "fcfs", or "priority": the smallest
     `SequenceGroup.priority` first. Priority with "swap" loses keys and values, as in vLLM; see
-    `SchedulerOutputs.blocks_lost`. ``delay_factor`` holds prompts back while others run, until the
-    oldest has waited that many times as long as the last step with prompts took. TypeError or
-    UsageError names the field and the value.
+    `SchedulerOutputs.blocks_lost`. While other groups run, ``delay_factor`` holds prompts back
+    until the oldest has waited that many times as long as the last step with prompts took.
+    TypeError or UsageError names the field and the value.
     """
 
     max_num_batched_tokens: Positive

@@ -44,9 +44,9 @@ SWAPPED = SequenceStatus.SWAPPED
 class Scheduler:
     """Decides each step by the policy and within the budgets of ``scheduler_config``.
 
-    ``clock`` is read once per step: prefix caching evicts by it, and the delay of prompts is
-    measured with it, so arrival times must be on the same clock. ``waiting``, ``running`` and
-    ``swapped`` are live queues, front first: read them only. A call of `schedule` that raises
+    ``clock`` is read once per step. Prefix caching evicts by these times and the delay of prompts
+    is measured with them, so arrival times must come from the same clock. ``waiting``, ``running``
+    and ``swapped`` are live queues, front first: read them only. A call of `schedule` that raises
     changes nothing (in vLLM all groups vanish from the queues).
     """
 
@@ -123,7 +123,7 @@ class Scheduler:
         self.block_manager.free(seq)
 
     def free_finished_seq_groups(self) -> None:
-        """Drop the running groups that are finished; free finished sequences of the others."""
+        """Remove finished groups from the running ones; free finished sequences of the others."""
         still_running: deque[SequenceGroup] = deque()
         for seq_group in self.running:
             if seq_group.seqs[0].status > SWAPPED:
@@ -143,7 +143,7 @@ class Scheduler:
         self.journal.move(who(seq_group), "running", None)
 
     def get_and_reset_finished_requests_ids(self) -> list[str]:
-        """The requests that finished or were aborted since the last call."""
+        """Return the ids of the requests that finished or were aborted since the last call."""
         finished, self._finished_requests_ids = self._finished_requests_ids, []
         return finished
 
@@ -152,11 +152,11 @@ class Scheduler:
         return bool(self.waiting or self.running or self.swapped)
 
     def get_num_unfinished_seq_groups(self) -> int:
-        """How many groups wait, run or are swapped out."""
+        """Return the number of groups that wait, run or are swapped out."""
         return len(self.waiting) + len(self.running) + len(self.swapped)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:
-        """Hits ÷ lookups on ``device``; -1 without caching."""
+        """Return hits ÷ lookups on ``device``, or -1 without caching."""
         return self.block_manager.get_prefix_cache_hit_rate(device)
 
     # -- a step ----------------------------------------------------------------------------------
@@ -164,11 +164,11 @@ class Scheduler:
     def schedule(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
         """Decide the next step: what each group computes, and which blocks move before it.
 
-        The bool is vLLM's "output may be processed asynchronously": always False here.
-        RuntimeError if a group must be swapped out and the CPU has no room for it; UsageError if
-        a forked group would have to be recomputed, if a group that priority swapped out would be
-        admitted, or if chunked prefill with prefix caching has a token budget that is not
-        a multiple of the block size. In all cases nothing has changed.
+        The bool in the result is vLLM's "output may be processed asynchronously"; here it is always
+        False. RuntimeError if a group must be swapped out and the CPU has no room for it.
+        UsageError if a forked group would have to be recomputed, if a group that was swapped out by
+        priority would be admitted, or if chunked prefill with prefix caching has a token budget
+        that is not a multiple of the block size. In all of these cases nothing has changed.
         """
         forked = any(len(seq_group.seqs) > 1 for seq_group in self.running)
         with self.journal.step("schedule", self._may_fail or forked):
@@ -461,5 +461,5 @@ class Scheduler:
     # -- recording -------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The present state of queues, tables and pools."""
+        """Return the present state of queues, tables and pools."""
         return with_queues(self.block_manager.state(), {q: getattr(self, q) for q in QUEUES})

@@ -38,7 +38,7 @@ def check_new(seq_group: SequenceGroup) -> None:
     if seq.status is not WAITING:
         raise UsageError(f"{name} must be WAITING, not {seq.status.name}")
     if not seq.get_len():
-        raise UsageError(f"the prompt of {name} is empty: it needs a token")
+        raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
 
 
 def check_waiting(seq_group: SequenceGroup) -> None:

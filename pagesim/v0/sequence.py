@@ -38,7 +38,7 @@ class SequenceStatus(enum.IntEnum):
 
     @staticmethod
     def is_finished(status: SequenceStatus) -> bool:
-        """Whether a sequence of this status will not run again."""
+        """Whether this status means that the sequence will not run again."""
         return status > SequenceStatus.SWAPPED
 
 
@@ -56,12 +56,12 @@ class SequenceData:
 
     def __init__(self, prompt_token_ids: list[int]) -> None:
         self.token_ids = prompt_token_ids
-        """Prompt and output in one live list: read it only."""
+        """Prompt and output in one live list; do not change it."""
         self._num_prompt_tokens = len(prompt_token_ids)
         self.num_computed_tokens = 0
-        """Tokens whose keys and values are in the cache: read it only."""
+        """The number of tokens whose keys and values are in the cache; do not change it."""
         self.stage = SequenceStage.PREFILL
-        """PREFILL until everything is computed, then DECODE: read it only."""
+        """PREFILL until everything is computed, then DECODE; do not change it."""
 
     @property
     def prompt_token_ids(self) -> tuple[int, ...]:
@@ -74,27 +74,27 @@ class SequenceData:
         return tuple(self.token_ids[self._num_prompt_tokens :])
 
     def get_len(self) -> int:
-        """The number of tokens, prompt and output."""
+        """Return the number of tokens of prompt and output."""
         return len(self.token_ids)
 
     def get_prompt_len(self) -> int:
-        """The number of tokens in the prompt."""
+        """Return the number of tokens in the prompt."""
         return self._num_prompt_tokens
 
     def get_output_len(self) -> int:
-        """The number of tokens generated."""
+        """Return the number of tokens generated."""
         return len(self.token_ids) - self._num_prompt_tokens
 
     def get_token_ids(self) -> list[int]:
-        """Prompt and output in one live list: read it only."""
+        """Return prompt and output in one live list; do not change it."""
         return self.token_ids
 
     def get_num_computed_tokens(self) -> int:
-        """Tokens whose keys and values are in the cache."""
+        """Return the number of tokens whose keys and values are in the cache."""
         return self.num_computed_tokens
 
     def get_num_uncomputed_tokens(self) -> int:
-        """Tokens whose keys and values are yet to be computed."""
+        """Return the number of tokens whose keys and values are yet to be computed."""
         return len(self.token_ids) - self.num_computed_tokens
 
     def append_token_id(self, token_id: int) -> None:
@@ -155,11 +155,11 @@ class Sequence:
 
     @property
     def n_blocks(self) -> int:
-        """Blocks that the present tokens need; the last may be partly filled."""
+        """The number of blocks that the present tokens need; the last may be partly filled."""
         return cdiv(self.get_len(), self.block_size)
 
     def append_token_id(self, token_id: int, logprobs: Mapping[int, Logprob]) -> None:
-        """Add a generated token; ``logprobs`` must name it, as the sampler's output does."""
+        """Add a generated token; ``logprobs`` must contain it, as the sampler's output does."""
         if type(token_id) is not int:
             raise TypeError(f"token_id must be an int, not {token_id!r}")
         if not isinstance(logprobs, Mapping):
@@ -169,51 +169,51 @@ class Sequence:
         self.data.token_ids.append(token_id)
 
     def get_len(self) -> int:
-        """The number of tokens, prompt and output."""
+        """Return the number of tokens of prompt and output."""
         return len(self.data.token_ids)
 
     def get_prompt_len(self) -> int:
-        """The number of tokens in the prompt."""
+        """Return the number of tokens in the prompt."""
         return self.data.get_prompt_len()
 
     def get_output_len(self) -> int:
-        """The number of tokens generated."""
+        """Return the number of tokens generated."""
         return self.data.get_output_len()
 
     def get_token_ids(self) -> list[int]:
-        """Prompt and output in one live list: read it only."""
+        """Return prompt and output in one live list; do not change it."""
         return self.data.token_ids
 
     def get_last_token_id(self) -> int:
-        """The newest token; UsageError if there is none."""
+        """Return the newest token; UsageError if there is none."""
         if not self.data.token_ids:
             raise UsageError(f"sequence {self.seq_id} has no token yet: append one first")
         return self.data.token_ids[-1]
 
     def get_output_token_ids(self) -> tuple[int, ...]:
-        """The tokens generated."""
+        """Return the tokens generated."""
         return self.data.output_token_ids
 
     def get_num_computed_tokens(self) -> int:
-        """Tokens whose keys and values are in the cache."""
+        """Return the number of tokens whose keys and values are in the cache."""
         return self.data.get_num_computed_tokens()
 
     def get_num_new_tokens(self) -> int:
-        """Tokens that the next step computes: 1 when decoding, all that remain in prefill."""
+        """Return the number of tokens still to compute: 1 when decoding, else all that remain."""
         if self.data.stage is SequenceStage.DECODE:
             return 1
         return self.data.get_num_uncomputed_tokens()
 
     def is_finished(self) -> bool:
-        """Whether it will not run again."""
+        """Whether the sequence will not run again."""
         return SequenceStatus.is_finished(self.status)
 
     def is_prefill(self) -> bool:
-        """Whether some of its tokens have yet to be computed."""
+        """Whether the sequence is in its prefill."""
         return self.data.stage is SequenceStage.PREFILL
 
     def fork(self, new_seq_id: int) -> Sequence:
-        """A sequence with the same tokens, progress and status under another id."""
+        """Make a sequence with the same tokens, progress and status under another id."""
         child = Sequence(new_seq_id, (), self.block_size)
         child.inputs = self.inputs
         child.data = self.data.copy()
@@ -229,7 +229,7 @@ class Sequence:
 
 
 class SequenceGroup:
-    """The sequences of one request; in practice one since vLLM 0.6.4, and more only by forking.
+    """The sequences of one request: one since vLLM 0.6.4, and more only after a fork.
 
     As in vLLM, the first sequence alone decides the group's status, and whether it is prefilling
     or finished. So an engine frees a member that finishes (`Scheduler.free_seq`) and, unless it is
@@ -296,36 +296,36 @@ class SequenceGroup:
         return self.seqs[0]
 
     def get_seqs(self, status: SequenceStatus | None = None) -> list[Sequence]:
-        """All sequences if ``status`` is None or the **first** one's status, otherwise [].
+        """Return all sequences if ``status`` is None or the status of the first one, else [].
 
-        The list is the group's own: read it only.
+        The list is the group's own; do not change it.
         """
         if status is None or self.seqs[0].status is status:
             return self.seqs
         return []
 
     def num_seqs(self, status: SequenceStatus | None = None) -> int:
-        """How many :meth:`get_seqs` returns."""
+        """Return the number of sequences that :meth:`get_seqs` returns."""
         return len(self.get_seqs(status))
 
     def get_unfinished_seqs(self) -> list[Sequence]:
-        """The sequences that may still run."""
+        """Return the sequences that may still run."""
         return [seq for seq in self.seqs if not seq.is_finished()]
 
     def get_finished_seqs(self) -> list[Sequence]:
-        """The sequences that will not run again."""
+        """Return the sequences that will not run again."""
         return [seq for seq in self.seqs if seq.is_finished()]
 
     def get_max_num_running_seqs(self) -> int:
-        """What the group counts against ``max_num_seqs``: 1, or 0 once it is finished."""
+        """Return how much the group counts against ``max_num_seqs``: 1, or 0 when finished."""
         return 0 if self.is_finished() else 1
 
     def get_num_uncomputed_tokens(self) -> int:
-        """Tokens of the unfinished sequences that are yet to be computed."""
+        """Return the number of tokens of the unfinished sequences that are yet to be computed."""
         return sum(seq.data.get_num_uncomputed_tokens() for seq in self.get_unfinished_seqs())
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """Mark the next tokens of every unfinished sequence as computed; on an error, of none."""
+        """Mark the next tokens of every unfinished sequence as computed; on an error, mark none."""
         check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         for seq in self.get_unfinished_seqs():
             if num_new_computed_tokens > seq.data.get_num_uncomputed_tokens():

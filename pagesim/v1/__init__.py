@@ -1,8 +1,8 @@
 """vLLM V1, today's engine: the free queue, the pool, the KV cache manager and the scheduler.
 
-File for file as in ``vllm/v1/core`` of release 0.33.0, whose recordings all replay exactly. Served
-is one KV cache group, of full attention or of a sliding window. Checks come before changes, so a
-call that raises has changed nothing.
+The files are those of ``vllm/v1/core`` in release 0.33.0, and all recordings of that release replay
+exactly. There is one KV cache group, of full attention or of a sliding window. Checks come before
+changes, so a call that raises has changed nothing.
 """
 
 from pagesim.v1.block_pool import BlockPool

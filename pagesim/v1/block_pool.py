@@ -54,9 +54,10 @@ class BlockHashToBlockMap:
 
 
 class BlockPool:
-    """``num_gpu_blocks`` blocks, of which block 0 is the null block: it pads tables, never freed.
+    """A pool of ``num_gpu_blocks`` blocks; block 0 is the null block, which is never freed.
 
-    A failed call has changed nothing. ``hash_block_size`` is the tokens of a block.
+    The null block stands in a table for a block that is gone. A failed call has changed nothing.
+    ``hash_block_size`` is the number of tokens in a block.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class BlockPool:
 
     @event()
     def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:
-        """The first ``num_blocks`` of the queue; what they cached is evicted.
+        """Take the first ``num_blocks`` blocks of the queue and evict their content.
 
         ValueError if fewer are free.
         """
@@ -102,7 +103,7 @@ class BlockPool:
 
     @event()
     def touch(self, blocks: Sequence[KVCacheBlock]) -> None:
-        """One more owner for each block; a free one leaves the queue from wherever it stands."""
+        """Add an owner to each block; a free block leaves the queue from any position."""
         touched = [block for block in blocks if not block.is_null]
         self.check_own(touched)
         for block in touched:
@@ -115,10 +116,10 @@ class BlockPool:
 
     @event()
     def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
-        """One owner fewer for each block, in the order in which they are to be taken again.
+        """Remove an owner from each block, in the order in which the blocks are to be taken again.
 
-        Of those without an owner the cached ones go to the back of the queue, where their content
-        lasts longest, the others to the front. UsageError if one of them is free.
+        Blocks without an owner return to the queue: cached ones to the back, where their content
+        lasts longest, the others to the front. UsageError if one of the blocks is already free.
         """
         ordered = [block for block in ordered_blocks if not block.is_null]
         self.check_own(ordered)
@@ -145,7 +146,7 @@ class BlockPool:
 
     @explained
     def check_own(self, blocks: Iterable[KVCacheBlock]) -> None:
-        """UsageError for a block of another pool: its id means another block here."""
+        """Raise UsageError for a block of another pool: its id means another block here."""
         for block in blocks:
             if not 0 <= block.block_id < self.num_gpu_blocks or (
                 self.blocks[block.block_id] is not block
@@ -158,7 +159,7 @@ class BlockPool:
     def get_cached_block(
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
     ) -> list[KVCacheBlock] | None:
-        """The block of each group that holds this content; None if there is none."""
+        """Return, for each group, the block that holds this content; None if a group has none."""
         if list(kv_cache_group_ids) != [0]:
             raise UnsupportedError(
                 f"kv_cache_group_ids must be [0], not {kv_cache_group_ids}: hybrid models, with "
@@ -178,10 +179,10 @@ class BlockPool:
         kv_cache_group_id: int = 0,
         block_mask: Sequence[bool] | None = None,
     ) -> None:
-        """Make ``blocks[num_cached_blocks:num_full_blocks]`` of a request's table findable.
+        """Cache ``blocks[num_cached_blocks:num_full_blocks]`` of a request's table.
 
-        Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
-        first entry belongs to the first of these blocks.
+        Null blocks are left out, and so are blocks whose entry in ``block_mask`` is False. If
+        ``block_mask`` is given, its first entry belongs to the first of these blocks.
         """
         if (block_size, kv_cache_group_id) != (self.hash_block_size, 0):
             raise UnsupportedError(
@@ -248,7 +249,7 @@ class BlockPool:
 
     @event()
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
-        """Forget what these blocks cache; owners and places in the queue stay as they are."""
+        """Forget the content of these blocks; their owners and the queue do not change."""
         ids = check_token_ids("block_ids", block_ids)
         for block_id in ids:
             if not 0 <= block_id < self.num_gpu_blocks:
@@ -258,9 +259,9 @@ class BlockPool:
 
     @event()
     def reset_prefix_cache(self) -> bool:
-        """Forget everything that is cached; False, and nothing forgotten, while a block is owned.
+        """Forget all cached content; while any block is owned, return False and forget nothing.
 
-        The order of the queue stays.
+        The order of the queue does not change.
         """
         if self.get_num_free_blocks() != self.num_gpu_blocks - 1:
             return False
@@ -271,14 +272,14 @@ class BlockPool:
     # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now, cached or not."""
+        """Return the number of blocks that could be taken now, cached or not."""
         return self.free_block_queue.num_free_blocks
 
     def get_usage(self) -> float:
-        """The part of the blocks that is owned; the null block does not count."""
+        """Return the fraction of the blocks that is owned; the null block does not count."""
         usable = self.num_gpu_blocks - 1
         return 1.0 - self.get_num_free_blocks() / usable if usable else 0.0
 
     def state(self) -> State:
-        """The present state of the pool."""
+        """Return the present state of the pool."""
         return read_pool(self, FREE_QUEUE)

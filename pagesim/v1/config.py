@@ -24,11 +24,13 @@ from pagesim.errors import UnsupportedError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
-    """The pool. ``sliding_window`` is in tokens; ``retention_interval`` says what a window caches.
+    """The pool of blocks, and which of them are cached.
 
-    With a window, None caches every block, 0 those that the prompt's last token needs, and a
-    multiple of the block size those that are needed after each so many tokens as well. TypeError or
-    UsageError names the field and the value.
+    ``sliding_window`` is a number of tokens, or None for full attention. With a window,
+    ``retention_interval`` says which blocks are cached: 0 caches the blocks that the prompt's last
+    token needs; a multiple ``n`` of the block size also caches the blocks that are needed after
+    every ``n`` tokens; None caches every block. TypeError or UsageError names the field and the
+    value.
     """
 
     block_size: Positive
@@ -45,15 +47,15 @@ class CacheConfig:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """How much one step may do, and who goes first.
+    """How much one step may compute, and which request goes first.
 
     ``policy`` is "fcfs", or "priority": the smallest `Request.priority` first.
-    ``long_prefill_token_threshold`` limits what one request gets in a step in which it is not
-    alone; 0 is no limit, and ``…_adaptive`` raises it to an equal share of the budget.
-    ``watermark`` is the part of the pool that admission leaves free while others run.
-    ``scheduler_reserve_full_isl``: a prompt is admitted only if the whole of it would fit.
-    ``async_scheduling``: a step is scheduled before the output of the last one is known. TypeError
-    or UsageError names the field and the value.
+    ``long_prefill_token_threshold`` is the maximum number of tokens per step for a request that
+    shares the step with others; 0 is no limit, and ``…_adaptive`` raises it to an equal share of
+    the budget. ``watermark`` is the fraction of the pool that admission keeps free while other
+    requests run. With ``scheduler_reserve_full_isl``, a prompt is admitted only if all of it would
+    fit. With ``async_scheduling``, a step is scheduled before the output of the previous one is
+    known. TypeError or UsageError names the field and the value.
     """
 
     max_num_batched_tokens: Positive
@@ -83,8 +85,9 @@ def check_window(sliding_window: Any, retention_interval: Any, block_size: int) 
     """UsageError unless the window and what is cached of it go together."""
     if isinstance(sliding_window, list | tuple | dict):
         raise UnsupportedError(
-            f"sliding_window must be one number for all layers, or None, not {sliding_window!r}: "
-            f"hybrid models, with several KV cache groups, are not served here"
+            "sliding_window must be one number, for all layers, or None, not "
+            f"{sliding_window!r}: hybrid models, with several KV cache groups, are not served "
+            "here"
         )
     if sliding_window is not None:
         check_int("sliding_window", sliding_window, 1)
@@ -92,8 +95,8 @@ def check_window(sliding_window: Any, retention_interval: Any, block_size: int) 
         return
     if sliding_window is None:
         raise UsageError(
-            f"retention_interval is for a sliding_window, and full attention keeps everything: "
-            f"set it to 0 or None, not {retention_interval}"
+            "retention_interval needs a sliding_window, because full attention keeps "
+            f"everything: set it to 0 or None, not {retention_interval}"
         )
     if retention_interval % block_size:
         raise UsageError(

@@ -34,12 +34,12 @@ def _request_id(_: object, result: object, request: Request, *more: object) -> N
 
 @dataclass(frozen=True, slots=True)
 class KVCacheBlocks:
-    """Blocks of a request, a list for each KV cache group: here there is one group."""
+    """The blocks of a request, one list for each KV cache group; pagesim has one group."""
 
     blocks: tuple[Sequence[KVCacheBlock], ...]
 
     def get_block_ids(self) -> tuple[list[int], ...]:
-        """Their ids."""
+        """Return the ids of the blocks."""
         return tuple([block.block_id for block in group] for group in self.blocks)
 
 
@@ -70,11 +70,11 @@ class PrefixCacheStats:
 
 
 class KVCacheManager:
-    """Tables on one pool of ``num_gpu_blocks`` blocks, the null block among them.
+    """Block tables on one pool of ``num_gpu_blocks`` blocks, including the null block.
 
-    ``sliding_window`` is in tokens, None is full attention; ``max_in_flight_tokens`` is the most
-    that is scheduled and not yet computed. The other arguments are those of `CacheConfig` and
-    `SchedulerConfig`. A call that raises has changed nothing.
+    ``sliding_window`` is a number of tokens, or None for full attention. ``max_in_flight_tokens``
+    is the maximum number of tokens scheduled but not yet computed. The other arguments are those of
+    `CacheConfig` and `SchedulerConfig`. A call that raises has changed nothing.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class KVCacheManager:
 
     @explained
     def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
-        """The cached blocks that a request could begin with, and how many tokens they hold.
+        """Return the cached blocks that a request could begin with, and the number of their tokens.
 
-        At least one token remains to be computed, since its output is sampled from. Looking up has
-        no effect: what is found is safe only once `allocate_slots` has been given it. The third
-        value is vLLM's for another feature, always 0.
+        At least one token remains to be computed, because the next token is sampled from its
+        output. The lookup has no effect: the blocks found are safe only after they are passed to
+        `allocate_slots`. The third value belongs to another feature of vLLM and is always 0.
         """
         if not self.enable_caching or request.skip_reading_prefix_cache:
             return self.empty_kv_cache_blocks, 0, 0
@@ -149,10 +149,11 @@ class KVCacheManager:
     ) -> KVCacheBlocks | None:
         """Give a request room for its next tokens; returns the new blocks of its table.
 
-        ``new_computed_blocks`` and ``num_new_computed_tokens`` are what `get_computed_blocks` has
-        found for a request without a table. ``full_sequence_must_fit`` asks for room for all of its
-        tokens, not only the next. None if there is no room, and nothing is allocated then: only
-        blocks behind the window are given back all the same. ValueError for no tokens at all.
+        ``new_computed_blocks`` and ``num_new_computed_tokens`` are the result of
+        `get_computed_blocks` for a request without a table. ``full_sequence_must_fit`` requires
+        room for all tokens of the request, not only the next ones. If there is no room, None is
+        returned and nothing is allocated; blocks behind the window are given back even then.
+        ValueError if there are no tokens at all.
         """
         hits = new_computed_blocks.blocks[0] if new_computed_blocks else ()
         if type(num_new_tokens) is not int or num_new_tokens < 1 or hits or num_new_computed_tokens:
@@ -222,7 +223,7 @@ class KVCacheManager:
 
     @explained
     def note_known(self, request: Request) -> None:
-        """Tell a recording the tokens whose slots were written before they were sampled."""
+        """Tell a recording the tokens whose slots were written before the tokens were sampled."""
         if owner := self._owners.get(request.request_id):
             written = self._num_slots[request.request_id]
             self.journal.note((KNOWN, owner, owner.all_token_ids, written))
@@ -248,7 +249,7 @@ class KVCacheManager:
 
     @event(_request_id, if_changed=True)
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
-        """Make the full blocks of a request's first tokens findable."""
+        """Cache the full blocks of a request's first tokens."""
         if self.enable_caching:
             self.single_type_manager.cache_blocks(request, num_computed_tokens)
 
@@ -262,7 +263,7 @@ class KVCacheManager:
 
     @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:
-        """Give the blocks of this id back, last first; one without a table is ignored."""
+        """Give the blocks of this id back, last to first; an id without a table is ignored."""
         self.block_pool.free_blocks(self.pop_blocks_for_free(request))
 
     @explained
@@ -275,41 +276,41 @@ class KVCacheManager:
 
     @event()
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
-        """Forget what these blocks cache."""
+        """Forget the content of these blocks."""
         self.block_pool.evict_blocks(block_ids)
 
     @event()
     def reset_prefix_cache(self) -> bool:
-        """Forget all that is cached; False, and nothing forgotten, while a block is owned."""
+        """Forget all cached content; while any block is owned, return False and forget nothing."""
         return self.block_pool.reset_prefix_cache()
 
     # -- state -----------------------------------------------------------------------------------
 
     @property
     def usage(self) -> float:
-        """The part of the pool that is owned."""
+        """The fraction of the pool that is owned."""
         return self.block_pool.get_usage()
 
     @explained
     def get_blocks(self, request_id: Name) -> KVCacheBlocks:
-        """A request's table."""
+        """Return a request's table."""
         return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
 
     def get_block_ids(self, request_id: Name) -> tuple[list[int], ...]:
-        """The ids of a request's table; an empty list for an unknown id."""
+        """Return the ids of a request's table; an unknown id has an empty list."""
         return self.get_blocks(request_id).get_block_ids()
 
     def get_num_common_prefix_blocks(self, running_request_id: Name) -> list[int]:
-        """Always [0]: the attention kernel that shared a prefix among all requests is gone."""
+        """Return [0]: vLLM no longer has the kernel that shared a prefix among all requests."""
         return [0]
 
     def make_prefix_cache_stats(self) -> PrefixCacheStats:
-        """The counts since the last call."""
+        """Return the counts since the last call."""
         stats, self.prefix_cache_stats = self.prefix_cache_stats, PrefixCacheStats()
         return stats
 
     def state(self) -> State:
-        """The present state of tables and pool; a token is part of a table once its slot is."""
+        """Return the present state of tables and pool; a token joins a table with its slot."""
         tables: dict[Name, TableState] = {}
         for name, owner in self._owners.items():
             table, written = self.get_block_ids(name)[0], self._num_slots[name]

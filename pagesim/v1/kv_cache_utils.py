@@ -34,13 +34,13 @@ def hash_block_tokens(
         return sha256(dumps(content, MARSHAL_VERSION)).digest()
     except ValueError:  # not one of Python's own types
         raise TypeError(
-            f"parent_block_hash, curr_block_token_ids and extra_keys must be of numbers, texts and "
-            f"bytes, not {content}"
+            "parent_block_hash, curr_block_token_ids and extra_keys must consist of numbers, "
+            f"texts and bytes, not {content}"
         ) from None
 
 
 class KVCacheBlock:
-    """One block of the pool: how many requests own it, what it holds, where it stands in the queue.
+    """One block of the pool, with its owners, its content and its neighbours in the free queue.
 
     ``block_hash`` is None unless the block is cached. The neighbours ``prev_free_block`` and
     ``next_free_block`` are None unless the block is in the free queue.
@@ -67,17 +67,17 @@ class KVCacheBlock:
 
     @property
     def block_hash(self) -> BlockHash | None:
-        """The hash of what the block holds, if it is cached."""
+        """The hash of the block's content, if it is cached."""
         return self._block_hash
 
     def set_block_hash(self, block_hash: BlockHash) -> None:
-        """Say what the block holds. UsageError if that has been said already."""
+        """Set the hash of the block's content. UsageError if the block already has one."""
         if self._block_hash is not None:
-            raise UsageError(f"block {self.block_id} has a hash: reset_hash() comes first")
+            raise UsageError(f"block {self.block_id} already has a hash: call reset_hash() first")
         self._block_hash = block_hash
 
     def reset_hash(self) -> None:
-        """The block's content is not found any more."""
+        """Remove the hash, so that the block's content can no longer be found."""
         self._block_hash = None
 
     def __repr__(self) -> str:
@@ -85,9 +85,10 @@ class KVCacheBlock:
 
 
 class FreeKVCacheBlockQueue:
-    """The free blocks, next to be taken first: a linked list through the blocks themselves.
+    """The free blocks, in the order in which they will be taken.
 
-    A linked list because a hit takes a block out of the middle, where a deque would have to search.
+    The queue is a linked list through the blocks themselves, because a hit takes a block out of the
+    middle; a deque would have to search for it.
     """
 
     @explained
@@ -108,7 +109,7 @@ class FreeKVCacheBlockQueue:
 
     @explained
     def popleft_n(self, n: int) -> list[KVCacheBlock]:
-        """Take the first ``n`` blocks, in order. AssertionError if there are fewer."""
+        """Take the first ``n`` blocks, in order. AssertionError if fewer are free."""
         if not 0 <= n <= self.num_free_blocks:
             raise AssertionError(f"{n} blocks cannot be taken: {self.num_free_blocks} are free")
         taken = []
@@ -125,7 +126,7 @@ class FreeKVCacheBlockQueue:
 
     @explained
     def remove(self, block: KVCacheBlock) -> None:
-        """Take a block from wherever it stands. RuntimeError if it is not in the queue."""
+        """Take a block from any position. RuntimeError if it is not in the queue."""
         before, after = block.prev_free_block, block.next_free_block
         if before is None or after is None:
             raise RuntimeError(f"block {block.block_id} is not in the free queue")
@@ -140,12 +141,12 @@ class FreeKVCacheBlockQueue:
 
     @explained
     def append_n(self, blocks: Sequence[KVCacheBlock]) -> None:
-        """Put blocks at the back: the last of them becomes the last of the queue."""
+        """Put blocks at the back, in order: the last of them becomes the last of the queue."""
         self._insert(self.fake_free_list_tail.prev_free_block, blocks)
 
     @explained
     def prepend_n(self, blocks: Sequence[KVCacheBlock]) -> None:
-        """Put blocks at the front: the first of them becomes the first of the queue."""
+        """Put blocks at the front, in order: the first of them becomes the first of the queue."""
         self._insert(self.fake_free_list_head, blocks)
 
     def _insert(self, before: KVCacheBlock, blocks: Sequence[KVCacheBlock]) -> None:
@@ -153,7 +154,7 @@ class FreeKVCacheBlockQueue:
             if block.next_free_block is not None:
                 raise UsageError(f"block {block.block_id} is in the free queue already")
         if len(set(blocks)) < len(blocks):
-            raise UsageError(f"a block can be freed once, and not as often as in {blocks}")
+            raise UsageError(f"a block can be freed only once, but one occurs twice in {blocks}")
         after = before.next_free_block
         for block in blocks:
             before.next_free_block, block.prev_free_block = block, before
@@ -162,7 +163,7 @@ class FreeKVCacheBlockQueue:
         self.num_free_blocks += len(blocks)
 
     def get_all_free_blocks(self) -> list[KVCacheBlock]:
-        """All blocks of the queue, front to back."""
+        """Return all blocks of the queue, front to back."""
         blocks, block = [], self.fake_free_list_head.next_free_block
         while block is not self.fake_free_list_tail:
             blocks.append(block)

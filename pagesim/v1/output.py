@@ -12,7 +12,7 @@ from pagesim.journal.effects import Name
 
 @dataclass(slots=True)
 class NewRequestData:
-    """A request that the workers do not know: its tokens and its whole table."""
+    """A request that the workers do not know yet, with its tokens and its whole table."""
 
     req_id: Name
     prompt_token_ids: list[int]
@@ -22,10 +22,11 @@ class NewRequestData:
 
 @dataclass(slots=True)
 class CachedRequestData:
-    """Requests that the workers know, in parallel lists.
+    """The requests that the workers already know, in parallel lists.
 
-    ``new_block_ids`` has the blocks that a table grew by, None if it did not, and the whole table
-    for a request in ``resumed_req_ids``. ``num_computed_tokens`` is the count before this step.
+    ``new_block_ids`` has the blocks by which each table grew, or None if it did not grow; for a
+    request in ``resumed_req_ids`` it has the whole table. ``num_computed_tokens`` has the counts
+    before this step.
     """
 
     req_ids: list[Name] = field(default_factory=list)
@@ -37,7 +38,7 @@ class CachedRequestData:
 
 @dataclass(slots=True, eq=False)
 class SchedulerOutput:
-    """One step: ``num_scheduled_tokens`` has the running requests first, then the admitted ones."""
+    """One step; ``num_scheduled_tokens`` has the running requests first, then the admitted ones."""
 
     scheduled_new_reqs: list[NewRequestData]
     scheduled_cached_reqs: CachedRequestData

@@ -18,9 +18,9 @@ from pagesim.v1.kv_cache_utils import BlockHash, hash_block_tokens
 
 
 class RequestStatus(enum.IntEnum):
-    """Where a request stands; everything after PREEMPTED is finished.
+    """The status of a request; everything after PREEMPTED is finished.
 
-    vLLM has three more states between WAITING and RUNNING, for features that are not served here.
+    vLLM has three more states between WAITING and RUNNING, for features that pagesim leaves out.
     """
 
     WAITING = enum.auto()
@@ -36,7 +36,7 @@ class RequestStatus(enum.IntEnum):
     @staticmethod
     @explained
     def is_finished(status: RequestStatus) -> bool:
-        """Whether a request of this status will not run again."""
+        """Whether this status means that the request will not run again."""
         return status > RequestStatus.PREEMPTED
 
     @staticmethod
@@ -74,18 +74,19 @@ def check_block_size(request: Request, block_size: int) -> None:
     """UsageError for a request whose hashes are of blocks of another size."""
     if request.block_size is not None and request.block_size != block_size:
         raise UsageError(
-            f"request {request.request_id!r} has hashes of blocks of {request.block_size} tokens, "
-            f"and the cache has blocks of {block_size}"
+            f"request {request.request_id!r} has hashes of blocks of {request.block_size} "
+            f"tokens, but the cache has blocks of {block_size}: make it with the same block_size"
         )
 
 
 class Request:
-    """One prompt and what is generated behind it, at most ``max_tokens`` tokens.
+    """One prompt and its output of at most ``max_tokens`` tokens.
 
-    ``request_id`` is a text, as in vLLM, or a number: a timeline shows 0 as s0, as it does with V0.
-    ``block_size`` is that of the cache: each full block of tokens, output included, has an entry in
-    ``block_hashes``; None is for a cache that is not asked for prefixes. Requests with different
-    ``cache_salt`` share no block; "" is no salt. TypeError or UsageError names the argument.
+    ``request_id`` is a text, as in vLLM, or a number; a timeline shows the number 0 as s0, as it
+    does for V0. ``block_size`` is that of the cache: every full block of tokens, output included,
+    has an entry in ``block_hashes``. None means that the request does not use prefix caching.
+    Requests with different ``cache_salt`` share no block; "" is no salt. TypeError or UsageError
+    names the argument.
     """
 
     __slots__ = (
@@ -166,12 +167,12 @@ class Request:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of prompt and output."""
+        """The number of tokens of prompt and output."""
         return len(self.all_token_ids)
 
     @property
     def prompt_token_ids(self) -> list[int]:
-        """The tokens that were asked."""
+        """The tokens of the prompt."""
         return self.all_token_ids[: self.num_prompt_tokens]
 
     @property
@@ -181,7 +182,7 @@ class Request:
 
     @property
     def num_output_tokens(self) -> int:
-        """Tokens generated."""
+        """The number of tokens generated."""
         return len(self.all_token_ids) - self.num_prompt_tokens
 
     def append_output_token_ids(self, token_ids: int | Iterable[int]) -> None:
@@ -206,11 +207,11 @@ class Request:
         self._next_block_end = (len(hashes) + 1) * size
 
     def is_finished(self) -> bool:
-        """Whether it will not run again."""
+        """Whether the request will not run again."""
         return self.status > RequestStatus.PREEMPTED
 
     def get_finished_reason(self) -> FinishReason | None:
-        """What a client is told; None while it is not finished."""
+        """Return the reason that a client is told, or None while the request is not finished."""
         return _REASONS.get(self.status)
 
     def __repr__(self) -> str:

@@ -109,18 +109,18 @@ class Scheduler:
 
     @event(_request_id, kind="arrive", called="add_request", queues=True)
     def add_request(self, request: Request) -> None:
-        """Let a new request wait. UsageError names what is wrong with it.
+        """Add a new request to the waiting queue. UsageError names what is wrong with it.
 
-        A prompt of more than ``max_model_len`` tokens is computed up to there, as in vLLM, whose
-        engine refuses it before.
+        A prompt of more than ``max_model_len`` tokens is computed up to that length. vLLM's
+        scheduler does the same, but its engine refuses such a prompt before.
         """
         name = f"request {request.request_id!r}"
         if request.request_id in self.requests:
-            raise UsageError(f"{name} is already here: give each request a unique id")
+            raise UsageError(f"the scheduler already has {name}: give each request a unique id")
         if request.status is not WAITING:
             raise UsageError(f"{name} must be WAITING, not {request.status.name}")
         if not request.num_tokens:
-            raise UsageError(f"the prompt of {name} is empty: it needs a token")
+            raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
         check_block_size(request, self.cache_config.block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request
@@ -131,7 +131,7 @@ class Scheduler:
     def finish_requests(
         self, request_ids: Name | Iterable[Name], finished_status: RequestStatus
     ) -> list[Request]:
-        """End requests from outside; unknown ids are ignored. Returns those that were here."""
+        """End requests from outside and return them; unknown ids are ignored."""
         if not (isinstance(finished_status, RequestStatus) and finished_status > PREEMPTED):
             raise UsageError(f"finished_status must be a finished one, not {finished_status!r}")
         ids = [request_ids] if isinstance(request_ids, Name) else dict.fromkeys(request_ids)
@@ -169,7 +169,7 @@ class Scheduler:
     def schedule(self) -> SchedulerOutput:
         """Decide the next step: running requests first, then the waiting ones while there is room.
 
-        A step may be empty while requests wait: a request that never fits waits forever.
+        A step may be empty while requests wait, because a request that never fits waits forever.
         """
         with self.journal.step("schedule") as number:
             output = self._step()
@@ -351,10 +351,11 @@ class Scheduler:
     def update_from_output(
         self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[Name, Sequence[int]]
     ) -> dict[int, EngineCoreOutputs]:
-        """Add the tokens that a step sampled, by request; what is complete ends here.
+        """Add the tokens that a step sampled, by request; complete requests end here.
 
-        Returns the outputs of client 0, the only one; {} if there are none. As in vLLM, nothing
-        asks whether it is the output of a step in flight, as long as its tokens have a place.
+        Returns the outputs by client; the only client is 0, and the dict is empty if there are no
+        outputs. As in vLLM, it is not checked that the output belongs to a step in flight, as long
+        as there are slots for its tokens.
         """
         if scheduler_output not in self._in_flight:
             check_made_by_hand(scheduler_output)
@@ -414,10 +415,10 @@ class Scheduler:
     # -- the rest --------------------------------------------------------------------------------
 
     def reset_prefix_cache(self, reset_running_requests: bool = False) -> bool:
-        """Forget all that is cached, which works only while no block is owned.
+        """Forget all cached content, which is possible only while no block is owned.
 
-        ``reset_running_requests`` preempts all that runs first; RuntimeError if blocks are owned
-        all the same.
+        ``reset_running_requests`` first preempts all running requests; RuntimeError if blocks are
+        still owned after that.
         """
         check_bool("reset_running_requests", reset_running_requests)
         if reset_running_requests:
@@ -438,17 +439,17 @@ class Scheduler:
                 )
 
     def get_request_counts(self) -> tuple[int, int]:
-        """How many requests run, and how many wait."""
+        """Return the numbers of running and of waiting requests."""
         return len(self.running), len(self.waiting)
 
     def get_num_unfinished_requests(self) -> int:
-        """How many requests run or wait."""
+        """Return the number of requests that run or wait."""
         return len(self.running) + len(self.waiting)
 
     # -- what a recording is told ----------------------------------------------------------------
 
     def state(self) -> State:
-        """The present state of queues, tables and pool."""
+        """Return the present state of queues, tables and pool."""
         queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
         return with_queues(self.kv_cache_manager.state(), queues)
 

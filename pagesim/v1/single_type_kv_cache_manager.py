@@ -106,7 +106,9 @@ class SingleTypeKVCacheManager:
         if num_cached >= num_full:
             return
         if (table := self.req_to_blocks.get(request.request_id)) is None:
-            raise UsageError(f"request {request.request_id!r} has no table: give it room first")
+            raise UsageError(
+                f"request {request.request_id!r} has no table: call allocate_slots() first"
+            )
         self.block_pool.cache_full_blocks(
             request,
             table,

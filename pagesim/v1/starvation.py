@@ -20,7 +20,8 @@ from pagesim.v1.single_type_kv_cache_manager import cdiv
 def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
     """Why no step can ever compute all of an unfinished request; None if one may.
 
-    Only what the request itself needs is looked at: behind one that waits forever, all others do.
+    Only the needs of this request are considered, not that it may be queued behind one that waits
+    forever.
     """
     if request.is_finished():
         return None

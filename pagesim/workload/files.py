@@ -19,7 +19,7 @@ MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 10_000_000
 def load(
     path: str | os.PathLike[str], format: str | None = None, *, first: int | None = None
 ) -> Workload:
-    """The requests of a file, or the ``first`` ones; ``.gz`` files are unpacked.
+    """Read the requests of a file, or the ``first`` ones; ``.gz`` files are unpacked.
 
     ======== =================================================================== ==================
     format   columns                                                             arrival
@@ -30,11 +30,11 @@ def load(
     mooncake JSON lines: ``timestamp, input_length, output_length, hash_ids``    milliseconds
     ======== =================================================================== ==================
 
-    Without ``format``, the first line decides. Ids in ``hash_ids_512`` and ``token_ids`` are
-    separated by spaces, or form a list in JSON: with either, prompts that begin alike share blocks
-    when prefix caching is on. Other columns are ignored. Requests are numbered from 0.
-    WorkloadError names the file, line, column and value of the first error; OSError if the file
-    cannot be opened.
+    If ``format`` is None, the first line decides. Ids in ``hash_ids_512`` and ``token_ids`` are
+    separated by spaces, or form a list in JSON. With either of these columns, prompts that begin
+    alike share blocks when prefix caching is on. Other columns are ignored. Requests are numbered
+    from 0. WorkloadError names the file, line, column and value of the first error; OSError if the
+    file cannot be opened.
     """
     name = os.fspath(path)
     limit = MAX_REQUESTS + 1

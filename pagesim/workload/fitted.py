@@ -75,17 +75,17 @@ class Summary:
 
 
 def sharegpt_like(n: int, seed: int = 0, rate: float | None = None) -> Workload:
-    """Chat: first turns of ShareGPT, about 136 prompt and 472 output tokens, 2 a second."""
+    """Draw first turns of ShareGPT chats: about 136 prompt and 472 output tokens, 2 a second."""
     return summary("sharegpt").draw(n, seed, rate)
 
 
 def azure_conv_like(n: int, seed: int = 0, rate: float | None = None) -> Workload:
-    """A cloud's conversations: about 1,155 prompt and 211 output tokens, 5.5 a second."""
+    """Draw conversations of a cloud: about 1,155 prompt and 211 output tokens, 5.5 a second."""
     return summary("azure_conv").draw(n, seed, rate)
 
 
 def mooncake_like(n: int, seed: int = 0, rate: float | None = None) -> Workload:
-    """Long contexts: about 13,517 prompt and 350 output tokens, 3 a second."""
+    """Draw requests with long contexts: about 13,517 prompt and 350 output tokens, 3 a second."""
     return summary("mooncake").draw(n, seed, rate)
 
 

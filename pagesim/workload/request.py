@@ -23,7 +23,7 @@ def hash_blocks(prompt_tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt and the length of its answer, which a simulation knows in advance.
+    """One prompt and the length of its output, which a simulation knows in advance.
 
     ``arrival_s`` counts seconds from the start of the stream; both lengths are in tokens, at least
     1. ``hash_ids`` has one id for each 512-token block of the prompt if the trace has them (the
@@ -60,13 +60,13 @@ class Request:
 
     @property
     def total_tokens(self) -> int:
-        """Tokens of the prompt and the answer together."""
+        """The number of tokens of prompt and output together."""
         return self.prompt_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Workload(Sequence[Request]):
-    """A stream of requests in order of arrival, with its ``source``, to be cited.
+    """A stream of requests in order of arrival, with its ``source`` for citing it.
 
     It has at least one request, and the ids are unique. A slice is also a Workload.
     """
@@ -115,15 +115,15 @@ class Workload(Sequence[Request]):
         return self.requests[index]
 
     def first(self, n: int) -> Workload:
-        """The first ``n`` requests, or all if there are fewer."""
+        """Return the first ``n`` requests, or all if there are fewer."""
         return self[: check_int("n", n, minimum=1)]
 
     def saturated(self) -> Workload:
-        """The same requests in the same order, all arriving at once: the queue is never empty."""
+        """Return the same requests, all arriving at once, so that the queue never runs empty."""
         return self._with([replace(request, arrival_s=0.0) for request in self.requests])
 
     def at_rate(self, requests_per_s: float, seed: int = 0) -> Workload:
-        """The same requests in the same order, with the arrivals of a seeded Poisson process."""
+        """Return the same requests in the same order, arriving in a seeded Poisson process."""
         arrivals = poisson_arrivals(np.random.default_rng(seed), len(self), requests_per_s)
         return self._with(
             [replace(r, arrival_s=s) for r, s in zip(self.requests, arrivals, strict=True)]
@@ -131,22 +131,22 @@ class Workload(Sequence[Request]):
 
     @property
     def mean_prompt(self) -> float:
-        """Tokens of a prompt, on average."""
+        """The mean number of tokens in a prompt."""
         return sum(request.prompt_tokens for request in self.requests) / len(self)
 
     @property
     def mean_output(self) -> float:
-        """Tokens of an answer, on average."""
+        """The mean number of tokens in an output."""
         return sum(request.output_tokens for request in self.requests) / len(self)
 
     @property
     def requests_per_s(self) -> float:
-        """Arrivals a second from the first to the last; infinite if all come at once."""
+        """The arrivals per second, from the first to the last; infinite if all come at once."""
         span = self.requests[-1].arrival_s - self.requests[0].arrival_s
         return (len(self) - 1) / span if span > 0 else math.inf
 
     def summary(self) -> str:
-        """One line of text: the number of requests, their lengths and their rate."""
+        """Return one line of text: the number of requests, their lengths and their rate."""
         pace = "all at once"
         if self.requests_per_s < math.inf:
             pace = f"{self.requests_per_s:.3g} requests/s"

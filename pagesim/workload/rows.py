@@ -24,7 +24,7 @@ _SHORT.maxstring = 60
 
 
 class WorkloadError(ValueError):
-    """The file is not a list of requests; the message names the file, line, column and value."""
+    """The file is not a valid list of requests; the message names file, line, column and value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,12 @@ def gamma(
     seed: int = 0,
     max_len: int = 2048,
 ) -> Workload:
-    """``n`` requests whose prompts and answers have gamma-distributed lengths.
+    """Draw ``n`` requests whose prompts and outputs have gamma-distributed lengths.
 
-    A ``cv`` is the standard deviation ÷ the mean; 0 makes all lengths equal. ``rate`` is requests
-    a second; with None, all arrive at once. Lengths are rounded to whole tokens, at least 1, and
-    cut so that prompt + answer fit into ``max_len``, which lowers the means slightly.
+    A ``cv`` is the standard deviation ÷ the mean; 0 makes all lengths equal. ``rate`` is in
+    requests per second; with None, all requests arrive at once. Lengths are rounded to whole
+    tokens, at least 1, and cut so that prompt and output together fit into ``max_len``, which
+    lowers the means slightly.
     """
     drawn = (prompt_mean, prompt_cv, output_mean, output_cv)
     return _workload("gamma", _gamma, n, drawn, rate, seed, max_len)
@@ -53,23 +54,23 @@ def lognormal(
     seed: int = 0,
     max_len: int = 2048,
 ) -> Workload:
-    """Like :func:`gamma`, but with lognormal lengths: more short ones, and a few much longer."""
+    """Do as :func:`gamma`, but with lognormal lengths: more short ones, and a few much longer."""
     drawn = (prompt_mean, prompt_cv, output_mean, output_cv)
     return _workload("lognormal", _lognormal, n, drawn, rate, seed, max_len)
 
 
 def paper_sharegpt(n: int, seed: int = 0, rate: float | None = 2.0) -> Workload:
-    """Gamma lengths with the means that the PagedAttention paper gives for ShareGPT, at 2 a second.
+    """Draw gamma lengths with the PagedAttention paper's means for ShareGPT, at 2 per second.
 
-    161.31 prompt and 337.99 output tokens on average, together at most 2,048.
+    The means are 161.31 prompt and 337.99 output tokens; prompt and output have at most 2,048.
     """
     return _of_paper("paper-sharegpt", 161.31, 337.99, n, seed, rate)
 
 
 def paper_alpaca(n: int, seed: int = 0, rate: float | None = 30.0) -> Workload:
-    """Gamma lengths with the means that the PagedAttention paper gives for Alpaca, at 30 a second.
+    """Draw gamma lengths with the PagedAttention paper's means for Alpaca, at 30 per second.
 
-    19.31 prompt and 58.45 output tokens on average, assumed to spread like ShareGPT's.
+    The means are 19.31 prompt and 58.45 output tokens; their spread is assumed to be ShareGPT's.
     """
     return _of_paper("paper-alpaca", 19.31, 58.45, n, seed, rate)
 

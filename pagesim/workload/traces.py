@@ -15,10 +15,10 @@ SOURCE = (
 
 @cache
 def mooncake_conversation() -> Workload:
-    """Long conversations as they were asked, with the hashes of their 512-token blocks.
+    """Return recorded long conversations, with the hashes of their 512-token blocks.
 
-    Unlike `mooncake_like`, which draws lengths alone, these prompts begin alike where the real ones
-    did: what prefix caching needs.
+    `mooncake_like` draws only lengths. These prompts begin alike where the real ones did, which
+    prefix caching needs.
     """
     name = "mooncake_conversation"
     file = files("pagesim.workload").joinpath("data", f"{name}-first1000.csv.gz")

@@ -136,7 +136,7 @@ def test_a_window_shortens_what_prompts_write_and_not_what_decodes_do() -> None:
 def test_errors_name_the_group() -> None:
     decode = Group("d", False, {1: data(5, 4)}, {1: [0, 1]}, 1)
     prompt = Group("p", True, {2: data(5, 0)}, {2: [2, 3]}, 5)
-    with pytest.raises(pagesim.UsageError, match="group 'p' prefills: it must come before"):
+    with pytest.raises(pagesim.UsageError, match="group 'p' prefills, so it must come before"):
         build_attention_metadata([decode, prompt], 4)
     short = Group("s", True, {2: data(9, 0)}, {2: [2, 3]}, 9)
     with pytest.raises(pagesim.UsageError, match="group 's': sequence 2 has 2 blocks of 4 slots"):

@@ -125,7 +125,7 @@ def test_layers_that_are_not_alike() -> None:
         KVPool([a, a], [a, b])
     with pytest.raises(UsageError, match="equally many blocks"):
         KVPool([a], [b])
-    with pytest.raises(UsageError, match="a K and a V array a layer, not 2 and 1"):
+    with pytest.raises(UsageError, match="per layer, not 2 and 1"):
         KVPool([a, a], [a])
     with pytest.raises(UsageError, match="not 0 and 0"):
         KVPool([], [])

@@ -114,7 +114,7 @@ def test_a_step_ahead_needs_the_token_before_it() -> None:
     first = scheduler.schedule()
     assert build_v1_metadata(first, scheduler).sample_ids == ["a"]
     second = scheduler.schedule()
-    with pytest.raises(pagesim.UsageError, match="token 5 of request 'a' is not sampled yet"):
+    with pytest.raises(pagesim.UsageError, match="token 5 of request 'a' has not been sampled"):
         build_v1_metadata(second, scheduler)
     scheduler.update_from_output(first, {"a": [77]})
     batch = build_v1_metadata(second, scheduler)
@@ -159,7 +159,7 @@ def test_a_step_is_over_though_the_next_is_in_flight() -> None:
 def test_a_batch_whose_window_has_moved_on_by_one_block() -> None:
     story = pagesim.Story(gpu_blocks=8, block_size=4, engine="v1", sliding_window=5)
     story.arrive(text(8)).write([8])
-    with pytest.raises(pagesim.UsageError, match="looks at token 0, but that has left the window"):
+    with pytest.raises(pagesim.UsageError, match="token 0, but that token has left the window"):
         story.batch()
 
 

@@ -46,6 +46,16 @@ def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[s
     assert "Example:\n" in shown and f"    pagesim {' '.join(command)}".rstrip() in shown
 
 
+@pytest.mark.parametrize("group", [cli.cli, cli.cli.commands["exercises"]], ids=["", "exercises"])
+def test_the_list_of_commands_fits_a_terminal(group: click.Command) -> None:
+    """click cuts a summary that is too long for its line with an ellipsis."""
+    assert isinstance(group, click.Group)
+    limit = 80 - 2 - 6 - max(map(len, group.commands))
+    for name, command in group.commands.items():
+        summary = command.get_short_help_str(limit)
+        assert summary.endswith(".") and not summary.endswith("..."), (name, summary)
+
+
 def test_every_command_has_json() -> None:
     groups = [command for command in cli.cli.commands.values() if isinstance(command, click.Group)]
     for name, command in [item for group in (cli.cli, *groups) for item in group.commands.items()]:

@@ -39,6 +39,11 @@ def options() -> Iterator[tuple[str, click.Option, str]]:
                 yield name, option, record[1]
 
 
+def test_every_option_is_explained() -> None:
+    for command, option, text in options():
+        assert len(text.partition("[")[0].split()) >= 2, (command, option.name)
+
+
 def test_every_default_is_told() -> None:
     count = 0
     for command, option, text in options():

@@ -50,8 +50,8 @@ def test_the_pool_and_the_clock_of_sizes_model(
     out, err = capsys.readouterr()
     assert "times of opt-13b" in out
     assert err == (
-        "pagesim: --pool: the weights of 'mine' are unknown, so times are those of another model: "
-        "--model names it\n"
+        "pagesim: --pool: the weights of 'mine' are unknown, so times are those of the default "
+        "model; choose one with --model\n"
     )
 
 
@@ -85,8 +85,8 @@ def test_a_model_and_a_card_are_a_pool_and_a_clock(
         (["--model", "opt-175b"], "the weights of opt-175b take 350 GB"),
         (["--model", "llama-3.1-8b", "--tp", "3"], "tp is 3, which does not divide the 32 heads"),
         (["--pool", "7", "--kv-gib", "1"], "give one of pool and kv_gib"),
-        (["--pool", "nowhere.json"], "--pool nowhere.json: must be a number of tokens, or"),
-        (["--pool", "TRACE"], "must be a number of tokens, or"),
+        (["--pool", "nowhere.json"], "--pool nowhere.json: must be a number of slots, or"),
+        (["--pool", "TRACE"], "must be a number of slots, or"),
     ],
 )
 @pytest.mark.parametrize("command", ["simulate", "waste"])

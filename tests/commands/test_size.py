@@ -94,8 +94,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "gemma-3-27b  31 layers of 62, 8 KV heads of 128, bfloat16 "
         "(huggingface.co/google/gemma-3-27b-it, config.json)",
         "a token      126,976 bytes in all layers",
-        "a page       65,536 bytes: a block of 16 in one layer",
-        "a block      327,680 bytes: 5 pages",
+        "per layer    65,536 bytes for a block of 16 slots",
+        "a block      327,680 bytes in 5 tensors",
         "groups       7: a sequence has blocks in each",
         "GPU blocks   131,055 to 131,088",
         "usable       131,054 to 131,087: block 0 is the null block",

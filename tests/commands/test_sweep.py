@@ -32,7 +32,7 @@ def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert "block_size=8 does not apply to Contiguous" in capsys.readouterr().out
     grid.write_text(json.dumps({str(i): list(range(10**3)) for i in range(4)}))
     assert run("sweep", grid, "-o", tmp_path / "third.jsonl") == 2
-    assert "1,000,000,000,000 cells, more than" in capsys.readouterr().err
+    assert "1,000,000,000,000 cells, but a sweep has at most" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("threads")

@@ -134,7 +134,7 @@ def test_what_cannot_be_written_is_named(
     assert run("exercises", "release", tmp_path / "file" / "under") == 2
     assert str(tmp_path / "file") in capsys.readouterr().err
     assert run("exercises", "solutions", tmp_path / "x", "--chapter", "77") == 2
-    assert "--chapter: 77 has no exercises" in capsys.readouterr().err
+    assert "--chapter: chapter 77 has no exercises" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
     with pytest.raises(UsageError, match="is not a folder"):
         notebooks.write(tmp_path / "file", [2])

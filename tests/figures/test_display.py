@@ -140,7 +140,7 @@ def test_a_name_of_another_kind_is_refused(tmp_path: Path) -> None:
     figure = kv_size(["opt-13b"])
     for name in ("it.jpg", "it"):
         with pytest.raises(
-            UsageError, match=rf"{name}: a figure is saved as \.svg, \.png or \.pdf"
+            UsageError, match=rf"{name}: the name of a figure must end in \.svg, \.png or \.pdf"
         ):
             figures.save(figure, tmp_path / name)
     assert not list(tmp_path.iterdir())

@@ -53,7 +53,7 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "message"),
     [
-        ("run.png", {}, "a film is saved as .gif"),
+        ("run.png", {}, "must end in .gif"),
         ("run.gif", {"steps": [4]}, "it has the steps 0 to 3"),
         ("run.gif", {"steps": []}, "1 to 400 frames, not 0"),
         ("run.gif", {"steps": [0] * 401}, "1 to 400 frames, not 401"),

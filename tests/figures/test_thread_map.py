@@ -145,9 +145,7 @@ def test_long_columns_are_cut_in_the_middle() -> None:
 
 def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
     del data["v"], data["config"]
-    with pytest.raises(
-        ValueError, match=r"no config, v: kernels\.simt\.thread_map\(config\) makes"
-    ):
+    with pytest.raises(ValueError, match=r"no config, v: .*kernels\.simt\.thread_map\(config\)"):
         thread_map(data)
 
 

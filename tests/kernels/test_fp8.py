@@ -91,10 +91,10 @@ def test_the_reference_is_torchs_cast() -> None:
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        (0.0, "k_scale is 0.0 for KV head 0: give a positive number"),
+        (0.0, "k_scale is 0.0 for KV head 0: it must be a positive number"),
         (-1.0, "k_scale is -1.0"),
         (torch.tensor([1.0, torch.nan]), "k_scale is nan for KV head 1"),
-        (torch.ones(3), "k_scale is for 3 KV heads, k_cache has 2"),
+        (torch.ones(3), "k_scale has 3 scales, but k_cache has 2"),
         (torch.inf, "k_scale = inf"),
     ],
 )

@@ -28,8 +28,8 @@ def test_a_row_that_is_not_a_number_is_seen() -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ({"a": [1.0], "b": [1.0, 2.0]}, "rows of one length.*'a': 1, 'b': 2"),
-        ({"a": np.zeros((2, 3))}, r"a has shape \[2, 3\]: give one row"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, "rows must have equal lengths.*'a': 1, 'b': 2"),
+        ({"a": np.zeros((2, 3))}, r"a has shape \[2, 3\]: pass one row"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(rows: dict, words: str) -> None:

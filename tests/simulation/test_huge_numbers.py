@@ -114,7 +114,10 @@ def test_a_pool_smaller_than_a_block_is_named(
         (("simulate", "--cpu-blocks", BEYOND), f"'--cpu-blocks': {BEYOND} is more than"),
         (("simulate", "--first", BEYOND), f"'--first': {BEYOND} is more than"),
         (("simulate", "--slots", LARGE, "--record", "run.gz"), "blocks are more than the 2000000"),
-        (("simulate", "--slots", LARGE, *V1), "6249999999999 blocks are more than the 2000000"),
+        (
+            ("simulate", "--slots", LARGE, *V1),
+            "6249999999999 blocks are too many: a stepped run of V1 may have at most 2000000",
+        ),
     ],
 )
 def test_numbers_that_are_too_large_are_one_line(
@@ -132,7 +135,7 @@ def test_in_python_as_well(trace: Path) -> None:
     with pytest.raises(pagesim.UsageError, match="num_cpu_blocks must be at most"):
         pagesim.simulate([Request("a", 0.0, 4, 4)], num_cpu_blocks=10**30)
     assert len(load(trace, first=10**30)) == 3
-    with pytest.raises(pagesim.UsageError, match="pool must be at most 2000000 units of 4 slots"):
+    with pytest.raises(pagesim.UsageError, match="at most 2000000 units of 4 slots"):
         record_max([Request("a", 0.0, 4, 4)], pool=SLOTS, max_model_len=8, unit=4)
 
 

@@ -63,8 +63,8 @@ def test_tokens_and_ends_are_checked_before_anything_changes() -> None:
     engine.add(0, request())
     engine.schedule(0.0)
     for tokens, ended, error in [
-        ({}, (), "none for sequence 0"),
-        ({1: 3}, (), "none for sequence 0"),
+        ({}, (), "no entry for sequence 0"),
+        ({1: 3}, (), "no entry for sequence 0"),
         ({0: 3}, (1,), "ended names 1"),
     ]:
         with pytest.raises(pagesim.UsageError, match=error):

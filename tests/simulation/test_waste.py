@@ -71,7 +71,7 @@ def test_the_steady_state_is_after_its_start_and_up_to_its_end() -> None:
     assert log.mean()["token"] == 25
     assert log.mean(warmup=0.0)["token"] == 25
     assert log.mean(warmup=2.0)["token"] == 35
-    with pytest.raises(UsageError, match=r"no iteration lies after 4\.0 s"):
+    with pytest.raises(UsageError, match=r"no step lies after 4\.0 s"):
         log.mean(warmup=4.0)
 
 
@@ -83,7 +83,7 @@ def test_a_run_too_short_for_a_steady_state_counts_as_a_whole() -> None:
 
 
 def test_an_empty_log_has_no_mean() -> None:
-    with pytest.raises(UsageError, match="no iteration lies after"):
+    with pytest.raises(UsageError, match="no step lies after"):
         WasteLog(10).mean()
 
 

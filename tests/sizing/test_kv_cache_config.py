@@ -70,7 +70,7 @@ def test_hybrid_groups_share_tensors() -> None:
 def test_pages_must_be_equal() -> None:
     other = FullAttentionSpec(16, 4, 64, "bfloat16")
     groups = [KVCacheGroupSpec(("a",), FULL), KVCacheGroupSpec(("b",), other)]
-    with pytest.raises(pagesim.UsageError, match=r"pages have \[8192, 16384\] bytes"):
+    with pytest.raises(pagesim.UsageError, match=r"\[8192, 16384\] bytes"):
         num_blocks_for(groups, 10**6)
 
 

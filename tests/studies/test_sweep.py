@@ -247,7 +247,7 @@ def test_the_cells_are_the_nested_loops_over_the_lists() -> None:
 
 def test_more_cells_than_a_sweep_may_have_are_refused_at_once(tmp_path: Path) -> None:
     started = time.perf_counter()
-    with pytest.raises(UsageError, match=f"{10**11:,} cells, more than the {MOST:,}"):
+    with pytest.raises(UsageError, match=f"{10**11:,} cells, .*at most {MOST:,}"):
         sweep({str(i): range(10) for i in range(11)}, out=tmp_path / "study.jsonl")
     assert time.perf_counter() - started < 1
     assert not list(tmp_path.iterdir())
@@ -298,6 +298,6 @@ def test_a_function_that_a_new_process_cannot_find(monkeypatch: pytest.MonkeyPat
         sweep([{}], cell).run()
     monkeypatch.setitem(sys.modules, "no_such_module", sys.modules[fragile.__module__])
     monkeypatch.setattr(fragile, "__module__", "no_such_module")
-    with pytest.raises(UsageError, match=r"a new process cannot run .*it must be importable"):
+    with pytest.raises(UsageError, match=r"a new process cannot run .*must be importable"):
         sweep(GRID, fragile).run()
     assert multiprocessing.active_children() == before

@@ -112,7 +112,7 @@ def test_the_file_of_another_sweep_is_left_alone(
     run(out)
     out.write_bytes(out.read_bytes() + b'{"torn')
     before = out.read_bytes()
-    with pytest.raises(UsageError, match=rf"study\.jsonl:{line} is .*give out another name"):
+    with pytest.raises(UsageError, match=rf"study\.jsonl:{line} does not belong .*another file"):
         sweep(grid, function, executor=Inline(), out=out)
     assert out.read_bytes() == before
 
@@ -127,7 +127,7 @@ def test_a_grid_may_grow(out: Path) -> None:
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"notes", b"[1]\n", b"\xff\n", b"[" * 9999])
 def test_a_file_that_is_no_sweeps_is_left_alone(out: Path, content: bytes) -> None:
     out.write_bytes(content)
-    with pytest.raises(UsageError, match=r"study.jsonl:1 is not of this sweep"):
+    with pytest.raises(UsageError, match=r"study.jsonl:1 does not belong to this sweep"):
         sweep(GRID, area, executor=Inline(), out=out)
     assert out.read_bytes() == content
 
@@ -138,7 +138,9 @@ def test_a_damaged_line_is_named(out: Path, change: dict[str, Any]) -> None:
     lines = lines_of(out)
     lines[4] |= change
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(UsageError, match=r"study.jsonl:5 is not of this sweep .*remove the line"):
+    with pytest.raises(
+        UsageError, match=r"study.jsonl:5 does not belong to this sweep .*remove the line"
+    ):
         sweep(GRID, area, executor=Inline(), out=out)
 
 

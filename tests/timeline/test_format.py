@@ -42,6 +42,22 @@ def test_the_page_has_the_table_of_effects() -> None:
     assert written[: written.index("")] == rows
 
 
+def test_the_example_of_the_page_is_a_file(tmp_path: Path) -> None:
+    story = pagesim.Story(gpu_blocks=3, cpu_blocks=2, block_size=2)
+    first = story.arrive("the cat sat")
+    second = first.fork()
+    second.write("up")
+    first.write("down")
+    first.leave()
+    second.swap_out()
+    second.swap_in()
+    second.write("slowly")
+    second.leave()
+    story.run.save(tmp_path / "run.jsonl")
+    shown = PAGE.partition("```json\n")[2].partition("```")[0]
+    assert shown == (tmp_path / "run.jsonl").read_text() and shown.count("\n") == 10
+
+
 def test_the_page_names_every_kind_of_event() -> None:
     assert all(f"`{word}`" in PAGE for word in (*effects.DECISIONS, "failed"))
     asked = [word for word in effects.CALLS if f"`{word}`" not in PAGE]

@@ -158,7 +158,7 @@ def test_a_call_that_raises_changes_nothing(case: int, recorded: bool) -> None:
         (lambda q, b: q.append(b[1]), UsageError, "block 1 is in the free queue already"),
         (lambda q, b: q.append_n([b[0], b[1]]), UsageError, "block 1 is in"),
         (lambda q, b: q.prepend_n([b[0], b[3]]), UsageError, "block 3 is in"),
-        (lambda q, b: q.prepend_n([b[0], b[0]]), UsageError, "can be freed once"),
+        (lambda q, b: q.prepend_n([b[0], b[0]]), UsageError, "can be freed only once"),
     ],
 )
 def test_a_queue_refuses_and_stays(call: Any, error: type, message: str) -> None:

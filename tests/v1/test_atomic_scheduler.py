@@ -42,7 +42,7 @@ def with_two() -> Scheduler:
 
 SCHEDULER_CALLS: list[tuple[type, str, Callable[[Scheduler], object]]] = [
     (TypeError, "request must be a Request", lambda s: s.add_request("a")),
-    (UsageError, "'a' is already here", lambda s: s.add_request(request("a", 3))),
+    (UsageError, "already has request 'a'", lambda s: s.add_request(request("a", 3))),
     (UsageError, "'c' is empty", lambda s: s.add_request(request("c", 0))),
     (UsageError, "blocks of 8", lambda s: s.add_request(Request("c", [1], block_size=8))),
     (UsageError, "must be WAITING, not FINISHED", lambda s: s.add_request(ended())),

@@ -58,8 +58,8 @@ class TokenPolicy:
         """One more slot for every table."""
         if len(self.tables) > len(self._free):
             raise UsageError(
-                f"{len(self.tables)} requests need a slot and {len(self._free)} are free: one of "
-                "them continued after its last token; release it"
+                f"{len(self.tables)} requests need a slot, but only {len(self._free)} slots are "
+                "free: a request continued after its last token; release it"
             )
         for table, slot in zip(
             self.tables.values(), self._free.take(len(self.tables)), strict=True

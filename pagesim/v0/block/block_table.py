@@ -76,7 +76,7 @@ class BlockTable:
 
     @property
     def physical_block_ids(self) -> list[int]:
-        """The ids, first to last. The live list: read it, or copy it; don't change it."""
+        """The ids, first to last. This is the table's own list: do not change it."""
         return self._ids
 
     @property
@@ -87,11 +87,11 @@ class BlockTable:
 
     @property
     def block_size(self) -> int:
-        """Slots of a block."""
+        """The number of slots in a block."""
         return self._block_size
 
     def get_unseen_token_ids(self, sequence_token_ids: list[int]) -> list[int]:
-        """The tokens at the end of a sequence that the table does not yet hold."""
+        """Return the tokens at the end of a sequence that the table does not yet hold."""
         return sequence_token_ids[self.num_full_slots :]
 
     @staticmethod
@@ -99,13 +99,13 @@ class BlockTable:
     def get_num_required_blocks(
         token_ids: Sequence[int], block_size: Positive, num_lookahead_slots: Natural = 0
     ) -> int:
-        """Blocks for ``token_ids`` and the lookahead slots. Cache hits do not count."""
+        """Return the number of blocks for ``token_ids`` and lookahead slots, without cache hits."""
         return cdiv(len(token_ids) + num_lookahead_slots, block_size)
 
     def get_num_blocks_touched_by_append_slots(
         self, token_ids: Sequence[int], num_lookahead_slots: int
     ) -> int:
-        """Blocks that appending writes to at worst: the partial last one always counts."""
+        """Return the number of blocks that appending may write to; a partial last block counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
         return cdiv(num_slots, self._block_size) - self.num_full_slots // self._block_size
@@ -222,7 +222,7 @@ class BlockTable:
         if end > self.num_full_slots // self._block_size:
             raise UsageError(
                 f"num_computed_slots is {num_computed_slots}, but the table holds "
-                f"{self.num_full_slots} tokens: the next one would be outside its own window"
+                f"{self.num_full_slots} tokens: the next token would be outside its own window"
             )
         return end
 
@@ -244,7 +244,7 @@ class BlockTable:
 
     @event(lambda table, child: child or table, of_table=True)
     def fork(self) -> BlockTable:
-        """A second table on the same blocks, which both share until one of them writes."""
+        """Make a second table on the same blocks; both tables share them until one writes."""
         self._check_allocated()
         table = BlockTable(
             self._block_size,
@@ -259,7 +259,7 @@ class BlockTable:
 
     @table_event
     def update(self, blocks: Sequence[Block]) -> None:
-        """Hold other blocks, or read the ids again after a swap."""
+        """Replace the table's blocks; after a swap, this also updates their ids."""
         self._hold(blocks)
         self._note_entries(0)
 
@@ -287,7 +287,7 @@ class BlockTable:
             raise UsageError("the table has no blocks: allocate it first")
 
     def opening(self) -> Row:
-        """What a recorder is told that has not seen the table before: all that it holds."""
+        """Describe the whole table to a recorder that has not seen it before."""
         return OPEN, self, None, self.token_ids, self.num_full_slots, self._ids.copy()
 
     def _note_entries(self, start: int) -> None:

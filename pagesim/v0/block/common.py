@@ -18,10 +18,10 @@ from pagesim.v0.block.interfaces import Block, Device
 
 
 class RefCounter:
-    """How many handles refer to each physical block; 0 for a free one.
+    """Counts the handles that refer to each physical block; a free block has the count 0.
 
-    ``all_block_indices`` are the ids that exist, ascending. An unknown id or a count below 0 is a
-    UsageError.
+    ``all_block_indices`` are the ids that exist, in ascending order. UsageError for an unknown id,
+    or if a count would fall below 0.
     """
 
     __slots__ = ("_journal", "all_block_indices", "counts")
@@ -50,7 +50,7 @@ class RefCounter:
         return count + by
 
     def get(self, block_id: int) -> int:
-        """The number of owners of ``block_id``."""
+        """Return the number of owners of ``block_id``."""
         count = self.counts.get(block_id)
         if count is None:
             rank_of(block_id, self.all_block_indices)  # an unknown id is an error
@@ -58,7 +58,7 @@ class RefCounter:
         return count
 
     def as_readonly(self) -> ReadOnlyRefCounter:
-        """A live view that cannot be changed."""
+        """Return a live view that cannot be changed."""
         return ReadOnlyRefCounter(self)
 
 
@@ -77,7 +77,7 @@ class ReadOnlyRefCounter:
         raise ValueError(f"this view is read-only: block {block_id} cannot lose an owner here")
 
     def get(self, block_id: int) -> int:
-        """The number of owners of ``block_id``."""
+        """Return the number of owners of ``block_id``."""
         return self._counter.get(block_id)
 
 

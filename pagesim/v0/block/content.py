@@ -83,14 +83,14 @@ class PrefixCachingBlock(NaiveBlock):
 
     @property
     def content(self) -> BlockContent | None:
-        """What the block is cached under; None unless it and all its predecessors are full."""
+        """The key for caching the block; None unless it and all its predecessors are full."""
         if self._content is None and self.is_full:
             self._find_content()
         return self._content
 
     @property
     def content_hash(self) -> int | None:
-        """The hash of :attr:`content`, None without one. Opaque; the same in every process."""
+        """The hash of :attr:`content`, or None if that is None; it is the same in every process."""
         content = self.content
         return None if content is None else content.hash
 
@@ -104,7 +104,7 @@ class PrefixCachingBlock(NaiveBlock):
     def hash_block_tokens(
         is_first_block: bool, prev_block_hash: int | None, cur_block_token_ids: Sequence[int]
     ) -> int:
-        """The hash of a full block after a prefix (no prefix: ``is_first_block``, hash None)."""
+        """Return the hash of a full block after a prefix; the first block has no prefix (None)."""
         if is_first_block != (prev_block_hash is None):
             raise UsageError(
                 f"prev_block_hash must be None for the first block and only for it, "

@@ -58,8 +58,8 @@ class NullBlock(NaiveBlock):
 class CpuGpuBlockAllocator:
     """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
 
-    A method without a docstring passes its call on to the `BlockAllocator` of one device. Where no
-    device is named, the block's id tells it; ``clear_copy_on_writes``, ``mark_*`` and
+    A method without a docstring passes its call on to the `BlockAllocator` of one device. A call
+    without a device infers it from the block's id; ``clear_copy_on_writes``, ``mark_*`` and
     ``get_*computed*`` concern the GPU.
     """
 
@@ -68,7 +68,7 @@ class CpuGpuBlockAllocator:
     def create(
         allocator_type: Kind, num_gpu_blocks: Natural, num_cpu_blocks: Natural, block_size: Positive
     ) -> CpuGpuBlockAllocator:
-        """Two pools of one kind: "naive" or "prefix_caching"; UsageError for anything else."""
+        """Make two pools of one kind, "naive" or "prefix_caching"; UsageError for anything else."""
         pool = partial(ALLOCATORS[allocator_type], block_size=block_size, journal=Journal())
         cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
         cpu = pool(num_cpu_blocks, block_ids=cpu_ids, pool="CPU")
@@ -105,7 +105,7 @@ class CpuGpuBlockAllocator:
     # -- state -----------------------------------------------------------------------------------
 
     def state(self, tables: Mapping[Name, Any] | None = None) -> State:
-        """The present state of both pools, and of ``tables`` on them: by default the manager's."""
+        """Return the present state of both pools and of ``tables``, by default the manager's."""
         tables = self.tables if tables is None else tables
         return read_pools([self._gpu, self._cpu], tables, self.null_block_id)
 
@@ -120,14 +120,14 @@ class CpuGpuBlockAllocator:
         return None if self._null_block is None else self._null_block.block_id
 
     def allocator_on(self, device: Device) -> BlockAllocator:
-        """The allocator of one device."""
+        """Return the allocator of one device."""
         try:
             return self._allocators[device]
         except KeyError:
             raise TypeError(f"device must be Device.GPU or Device.CPU, not {device!r}") from None
 
     def device_of(self, block_id: int) -> Device:
-        """Where a block lives."""
+        """Return the device of a block."""
         return Device.GPU if self._owner(block_id) is self._gpu else Device.CPU
 
     def get_num_free_blocks(self, device: Device) -> int:
@@ -162,7 +162,7 @@ class CpuGpuBlockAllocator:
 
     @event()
     def allocate_or_get_null_block(self) -> NullBlock:
-        """The block that replaces those outside a sliding window; allocated once and kept."""
+        """Return the block that replaces those outside a sliding window, allocated only once."""
         if self._null_block is None:
             self.journal.was(self, "_null_block")
             self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
@@ -170,9 +170,9 @@ class CpuGpuBlockAllocator:
         return self._null_block
 
     def free(self, block: Block) -> None:
-        """Give up a handle's share of its block; the null block stays.
+        """Give up a handle's share of its block; the null block is never freed.
 
-        UsageError if it was already freed.
+        UsageError if the handle was already freed.
         """
         if block is not self._null_block or block is None:
             self._owner_of(block).free(block)
@@ -184,13 +184,13 @@ class CpuGpuBlockAllocator:
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
-        """New handles on the chain that ends at ``last_block``, first to last."""
+        """Make new handles on the chain that ends at ``last_block``, first to last."""
         block_id_of(last_block)
         return self.fork_blocks(get_all_blocks(last_block))
 
     @event()
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on the blocks of a table; the null block is shared as it is."""
+        """Make new handles on the blocks of a table; the null block keeps its single handle."""
         real = self._without_null(blocks)
         if not real:
             return list(blocks)
@@ -223,7 +223,7 @@ class CpuGpuBlockAllocator:
         return mapping
 
     def get_and_reset_swaps(self) -> list[tuple[int, int]]:
-        """All swaps (old id, new id) since the last call, in order; forgets them."""
+        """Return all swaps (old id, new id) since the last call, in order, and forget them."""
         swaps = list(self._swap_mapping.items())
         self._swap_mapping = Kept(self.journal)
         return swaps

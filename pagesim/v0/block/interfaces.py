@@ -90,15 +90,15 @@ class BlockAllocator(Protocol):
         """The free ids in the order in which they will be taken (evictable ones not included)."""
 
     def allocate_mutable_block(self, prev_block: Block | None) -> Block:
-        """An empty block after ``prev_block``. NoFreeBlocksError if none is free."""
+        """Take an empty block after ``prev_block``. NoFreeBlocksError if none is free."""
 
     def allocate_immutable_block(self, prev_block: Block | None, token_ids: Sequence[int]) -> Block:
-        """A block that already holds ``token_ids``. NoFreeBlocksError if none is free."""
+        """Take a block for ``token_ids``, which fill it. NoFreeBlocksError if none is free."""
 
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]]
     ) -> list[Block]:
-        """One block for each list of tokens, chained; on an error none."""
+        """Take a chain of blocks, one for each list of tokens; on an error, take none."""
 
     def _allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int]
@@ -110,52 +110,52 @@ class BlockAllocator(Protocol):
     def _free_block_id(self, block: Block) -> None: ...
 
     def fork(self, last_block: Block) -> list[Block]:
-        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
+        """Make new handles, with the same ids, on the chain that ends at ``last_block``."""
 
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
+        """Make new handles on ``blocks``, chained to each other, with the same ids and tokens.
 
-        The first has the same predecessor as the first of ``blocks``: there is one where older
+        The first handle has the same predecessor as the first of ``blocks``, which has one if older
         blocks fell out of a sliding window.
         """
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles refer to ``block_id``; 0 when it is free."""
+        """Return the number of handles that refer to ``block_id``; 0 if it is free."""
 
     def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now."""
+        """Return the number of blocks that could be taken now."""
 
     def get_num_total_blocks(self) -> int:
-        """How many blocks the pool has."""
+        """Return the number of blocks in the pool."""
 
     def get_physical_block_id(self, absolute_id: int) -> int:
-        """The rank of an id among this device's ids: the index in a cache tensor."""
+        """Return the rank of an id among this device's ids, its index in a cache tensor."""
 
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id at which ``block`` may be written: its own, or a new one if it is shared.
+        """Return the id at which ``block`` may be written: its own, or a copy's if it is shared.
 
         The copy is recorded for :meth:`clear_copy_on_writes`.
         """
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
-        """The copies (source, target) recorded since the last call, in order; forgets them."""
+        """Return the copies (source, target) recorded since the last call, and forget them."""
 
     def swap_out(self, blocks: Sequence[Block]) -> None:
-        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
+        """Release the ids of ``blocks``, first to last; the handles remain, without an id."""
 
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
+        """Give each of ``blocks`` an id of this pool, first to last, or give none at all."""
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
-        """How many distinct full handles there are: each needs a block on the other device."""
+        """Return the number of distinct full handles; each needs a block on the other device."""
 
     # What only prefix caching does.
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Does nothing: without caching it does not matter when a block was last used."""
+        """Do nothing: without caching, it does not matter when a block was last used."""
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Does nothing: without caching no block is used a second time."""
+        """Do nothing: without caching, no block is used a second time."""
 
     def get_computed_block_ids(
         self,
@@ -173,9 +173,9 @@ class BlockAllocator(Protocol):
         return []
 
     def promote_to_immutable_block(self, block: Block) -> int:
-        """UsageError: there is no cache."""
+        """Raise UsageError: there is no cache."""
         raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
 
     def get_prefix_cache_hit_rate(self) -> float:
-        """-1: there is no cache that could be hit."""
+        """Return -1: there is no cache that could be hit."""
         return -1

@@ -98,7 +98,7 @@ class NaiveBlock:
 
 
 class NaiveBlockAllocator(BlockAllocator):
-    """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, 0, 1, … by default.
+    """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, with ids from 0.
 
     Every call either succeeds or, on an error, leaves pool, handles and records as they were.
     Allocators that share a ``journal`` roll back their parts of a larger call together. ``pool`` is
@@ -270,7 +270,7 @@ class NaiveBlockAllocator(BlockAllocator):
     # -- state -----------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The present state of the pool, with that of the other device if there is one."""
+        """Return the present state of the pool, and that of the other device if there is one."""
         return read_pools([self]) if self.parent is None else self.parent.state()
 
     @property
@@ -283,7 +283,7 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
-        """What :meth:`clear_copy_on_writes` would return."""
+        """The copies that :meth:`clear_copy_on_writes` would return."""
         return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:

@@ -33,9 +33,9 @@ class BlockTracker:
 
 
 class PrefixCachingBlockAllocator(NaiveBlockAllocator):
-    """A naive allocator that remembers contents: a full block is reused where its content recurs.
+    """A naive allocator that remembers contents: if content recurs, its full block is reused.
 
-    vLLM's holds a naive allocator for the blocks without a hash; this one is a naive allocator.
+    vLLM's allocator contains a naive one for the blocks without a hash; this one extends it.
     """
 
     block_class = PrefixCachingBlock
@@ -72,8 +72,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block.token_ids = token_ids  # type: ignore[assignment]
         if block.content is None:
             raise UsageError(
-                f"an immutable block holds {self.block_size} tokens after full blocks: "
-                f"these {len(block.token_ids)} do not make one"
+                f"an immutable block holds {self.block_size} tokens and follows full blocks: "
+                f"{len(block.token_ids)} tokens here cannot be one"
             )
         self._allocate_full_block(block, block.content, self.block_size)
         return block
@@ -198,7 +198,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block.allocator = self
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Any]) -> int:
-        """How many of ``blocks`` would need a block of this pool if they were swapped to it.
+        """Return how many of ``blocks`` would need a block of this pool if they were swapped to it.
 
         These are full blocks whose content is not cached here, or waits in the evictor.
         """
@@ -234,14 +234,14 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
                 self.evictor.update(block_id, now)
 
     def get_last_accessed(self, block_id: int) -> float:
-        """When a block was last used; -1 if not since it was taken."""
+        """Return when a block was last used; -1 if it has not been used since it was taken."""
         if self.get_ref_count(block_id):
             return self._block_tracker[block_id].last_accessed
         entry = self.evictor.free_table.get(block_id)
         return NEVER_ACCESSED if entry is None else entry.last_accessed
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Blocks cached since the last call now hold their values.
+        """Mark the blocks cached since the last call as computed.
 
         As in vLLM, the argument is ignored.
         """
@@ -260,7 +260,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._touched_blocks = set()
 
     def block_is_computed(self, block_id: int) -> bool:
-        """Whether the block's keys and values exist: it is marked, or waits in the evictor."""
+        """Whether the block's keys and values exist, as they do for every block in the evictor."""
         if self.get_ref_count(block_id):
             return self._block_tracker[block_id].computed
         return block_id in self.evictor
@@ -271,10 +271,11 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block_ids: Sequence[int],
         skip_last_block_id: bool = True,
     ) -> list[int]:
-        """``prev_computed_block_ids``, extended in place by the computed ones of the rest.
+        """Extend ``prev_computed_block_ids`` in place by the other computed blocks, and return it.
 
-        ``block_ids`` is a whole table whose first ``len(prev_computed_block_ids)`` are known. As in
-        vLLM, it does not stop at a gap: computed blocks after an uncomputed one count as well.
+        ``block_ids`` is a whole table, of which the first ``len(prev_computed_block_ids)`` blocks
+        are known to be computed. As in vLLM, a gap does not end the search: computed blocks after
+        an uncomputed one count as well.
         """
         end = len(block_ids) - bool(skip_last_block_id)
         start = len(prev_computed_block_ids)
@@ -287,7 +288,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The longest common prefix of the non-empty lists."""
+        """Return the longest common prefix of the non-empty lists."""
         common: list[int] = []
         for ids in zip(*(ids for ids in computed_seq_block_ids if ids), strict=False):
             if len(set(ids)) > 1:
@@ -298,7 +299,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now: the free ones and those that can be evicted."""
+        """Return the number of blocks that could be taken now, free or evictable."""
         num_free = len(self._free_block_indices) + length_hint(self._never_taken)
         return num_free + len(self.evictor.free_table)
 
@@ -319,10 +320,10 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         return frozenset(self._touched_blocks)
 
     def is_block_cached(self, block: PrefixCachingBlock) -> bool:
-        """Whether the content of ``block`` is cached in this pool, here or at another id."""
+        """Whether the content of ``block`` is cached in this pool, under its own id or another."""
         return block.content in self._cached_blocks
 
     def get_prefix_cache_hit_rate(self) -> float:
-        """Hits ÷ lookups, 0 before the first lookup."""
+        """Return hits ÷ lookups, or 0 before the first lookup."""
         lookups, hits = self._metric
         return hits / lookups if lookups else 0.0

@@ -174,7 +174,7 @@ def test_what_is_refused(kernel: str) -> None:
         ([0, 3, 2], r"query_start_loc\[2\] = 2: sequence 1 would end before it starts, at 3"),
         ([1, 3, 5], r"query_start_loc runs from 1 to 5, expected 0 to 5"),
         ([0, 3, 6], r"query_start_loc runs from 0 to 6, expected 0 to 5"),
-        ([0, 0, 5], r"seq_lens\[1\] = 4: sequence 1 has 5 query tokens, which"),
+        ([0, 0, 5], r"seq_lens\[1\] = 4: sequence 1 has 5 queries"),
         ([0, 5], "query_start_loc has 2 entries, expected 3"),
     ],
 )

@@ -72,15 +72,15 @@ DECODE = [
     (swap("q", lambda t: t[0]), r"q must have shape \[B, Hq, D\], got \[4, 16\]"),
     (swap("q", lambda t: t[:, :3]), "q has 3 heads.*not a multiple.*2 KV heads"),
     (swap("q", lambda t: t[:, :0]), "q has 0 heads"),
-    (swap("q", lambda t: t[:, :, :8]), "q has head_dim 8, k_cache has 16"),
+    (swap("q", lambda t: t[:, :, :8]), "q has head_dim 8, but k_cache has 16"),
     (
         swap("k_cache", lambda t: t[0]),
         r"k_cache must have shape \[num_blocks, block_size, Hkv, D\]",
     ),
     (swap("v_cache", lambda t: t[:5]), "v_cache has"),
     (swap("block_tables", lambda t: t[0]), r"block_tables must have shape \[B, max_blocks\]"),
-    (swap("block_tables", lambda t: t[:1]), "block_tables is for 1 sequences, q is for 2"),
-    (swap("seq_lens", lambda t: t[:1]), "seq_lens is for 1 sequences, q is for 2"),
+    (swap("block_tables", lambda t: t[:1]), "block_tables has 1 sequences, but q has 2"),
+    (swap("seq_lens", lambda t: t[:1]), "seq_lens has 1 sequences, but q has 2"),
     # Types of numbers.
     (
         swap("q", lambda t: t.double()),
@@ -101,9 +101,9 @@ DECODE = [
     (swap("softcap", lambda _: -1.0), "softcap = -1.0"),
     (swap("softcap", lambda _: float("inf")), "softcap = inf"),
     (swap("scale", lambda _: float("nan")), "scale = nan"),
-    (swap("alibi_slopes", lambda _: floats(3)), "alibi_slopes is for 3 heads, q has 4"),
+    (swap("alibi_slopes", lambda _: floats(3)), "alibi_slopes has 3 slopes, but q has 4"),
     (swap("alibi_slopes", lambda _: floats(4).half()), "alibi_slopes has dtype float16"),
-    (swap("k_scale", lambda _: floats(4)), "k_scale is for 4 KV heads, k_cache has 2"),
+    (swap("k_scale", lambda _: floats(4)), "k_scale has 4 scales, but k_cache has 2"),
     (swap("v_scale", lambda _: floats(2, 1)), r"v_scale must have shape \[Hkv\]"),
     (swap("v_scale", lambda _: float("inf")), "v_scale = inf"),
 ]
@@ -125,9 +125,9 @@ WRITE = [
     (put("slot_mapping", 2, value=2**62), r"slot_mapping\[2\] = 4611686018427387904"),
     (put("slot_mapping", 2, value=0), r"slot_mapping\[2\] = 0: tokens 0 and 2 share a slot"),
     (swap("slot_mapping", lambda t: t.int()), "slot_mapping has dtype int32, expected int64"),
-    (swap("slot_mapping", lambda t: t[:2]), "slot_mapping names 2 slots for key's 3 tokens"),
+    (swap("slot_mapping", lambda t: t[:2]), "slot_mapping has 2 slots, but key has 3"),
     (swap("slot_mapping", strided), "slot_mapping is not contiguous"),
-    (swap("key", lambda t: t[:, :1]), r"key has shape \[3, 1, 16\], value has \[3, 2, 16\]"),
+    (swap("key", lambda t: t[:, :1]), r"key has shape \[3, 1, 16\], but value has \[3, 2, 16\]"),
     (swap("key", strided), "key is not contiguous"),
     (swap("value", strided), "value is not contiguous"),
     (swap("key", lambda t: t.half()), "value has dtype float32, key has float16"),
@@ -136,9 +136,15 @@ WRITE = [
     (swap("k_cache", strided), "k_cache is not contiguous"),
     (swap("v_cache", lambda t: t[..., :8]), "v_cache has"),
     # Two elements in one place: the last program to come would win.
-    (swap("k_cache", lambda t: t[:1].expand(6, -1, -1, -1)), "k_cache has several.*strides"),
-    (swap("v_cache", lambda t: t[:, :1].expand(-1, 4, -1, -1)), "v_cache has several"),
-    (swap("v_cache", lambda t: t.as_strided(t.shape, (64, 16, 16, 1))), "v_cache has several"),
+    (
+        swap("k_cache", lambda t: t[:1].expand(6, -1, -1, -1)),
+        "several elements of k_cache.*strides",
+    ),
+    (swap("v_cache", lambda t: t[:, :1].expand(-1, 4, -1, -1)), "several elements of v_cache"),
+    (
+        swap("v_cache", lambda t: t.as_strided(t.shape, (64, 16, 16, 1))),
+        "several elements of v_cache",
+    ),
 ]
 
 SHARED = [
@@ -207,9 +213,9 @@ def test_keys_and_values_may_lie_between_each_other(cut) -> None:
 
 def test_a_cache_without_rows_or_with_too_long_ones() -> None:
     for shape, message in [
-        ((6, 0, 2, 16), "block_size 0"),
-        ((6, 4, 0, 16), "Hkv 0"),
-        ((6, 4, 2, 264), "head_dim 264, at most 256"),
+        ((6, 0, 2, 16), "block_size = 0"),
+        ((6, 4, 0, 16), "Hkv = 0"),
+        ((6, 4, 2, 264), "head_dim 264: .*at most 256"),
     ]:
         arguments = decode_arguments()
         arguments["k_cache"] = arguments["v_cache"] = floats(*shape)

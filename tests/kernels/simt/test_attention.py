@@ -208,9 +208,9 @@ class TestRefusals:
         self.refused("q has dtype float64", q=np.zeros((2, 4, 64)))
         self.refused("k_cache has dtype float16", q=np.zeros((2, 4, 64), np.float32))
         self.refused("not a multiple of k_cache's 2 KV heads", q=np.zeros((2, 3, 64), np.float16))
-        self.refused("seq_lens is for 3", seq_lens=np.array([1, 2, 3]))
+        self.refused("seq_lens has 3", seq_lens=np.array([1, 2, 3]))
         self.refused("block_tables has dtype float64", block_tables=np.zeros((2, 2)))
-        self.refused(r'rounding = .up.: give "exact"', rounding="up")
+        self.refused(r'rounding = .up.: .*"exact"', rounding="up")
         self.refused("alibi_slopes has shape", alibi_slopes=[1.0])
 
     def test_a_cache_in_the_wrong_layout(self) -> None:
@@ -227,7 +227,7 @@ class TestRefusals:
 
     def test_partitions(self) -> None:
         world = make_world([20])
-        with pytest.raises(ValueError, match="partition_size = 24: a slice of the KV sequence"):
+        with pytest.raises(ValueError, match=r"partition_size = 24: .*multiple of the block size"):
             world.run(partition_size=24)
-        with pytest.raises(ValueError, match="partition_size = 0: give a positive"):
+        with pytest.raises(ValueError, match=r"partition_size = 0: .*positive"):
             world.run(partition_size=0)

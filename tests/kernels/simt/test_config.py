@@ -57,13 +57,13 @@ def test_shared_memory_holds_the_logits_or_half_of_the_outputs() -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((128, 24), "block_size = 24: must be a power of two"),
-        ((128, 512), "block_size = 512: at most 256 with elements of 2"),
-        ((128, 16, 96), "num_threads = 96: must be 32, 64"),
+        ((128, 24), "block_size = 24: it must be a power of two"),
+        ((128, 512), "block_size = 512: it must be at most 256 with elements of 2"),
+        ((128, 16, 96), "num_threads = 96: it must be 32, 64"),
         ((128, 16, 100), "num_threads = 100"),
         ((128, 16, 2048), "num_threads = 2048"),
-        ((100, 16), "head_size = 100: must be a multiple of 8 here"),
-        ((120, 16, 128, 2, True), "head_size = 120: must be a multiple of 16 here"),
+        ((100, 16), "head_size = 100: it must be a multiple of 8 here"),
+        ((120, 16, 128, 2, True), "head_size = 120: it must be a multiple of 16 here"),
         ((0, 16), "head_size = 0"),
         ((128, 16, 128, 1), "element_bytes = 1"),
     ],

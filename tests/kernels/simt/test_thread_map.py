@@ -65,4 +65,4 @@ def test_the_command_explains(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--head-size", "64", "--block-size", "8"]) == 0
     assert capsys.readouterr().out.startswith("head_size 64, block_size 8, 128 threads")
     assert main(["--head-size", "100"]) == 2
-    assert "head_size = 100: must be a multiple of 8" in capsys.readouterr().err
+    assert "head_size = 100: it must be a multiple of 8" in capsys.readouterr().err

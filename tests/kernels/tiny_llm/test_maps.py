@@ -73,21 +73,19 @@ def test_letters_and_words_name_the_same_tokens() -> None:
 
 def test_a_token_that_stands_for_nothing_is_named() -> None:
     for token in (66, -1):
-        with pytest.raises(
-            ValueError, match=f"the token {token} is not of the maps: they are 0 to 65"
-        ):
+        with pytest.raises(ValueError, match=f"no token {token}: .* 0 to 65"):
             maps.decode([4, token])
 
 
 def test_a_place_without_a_fact_has_no_answer() -> None:
-    with pytest.raises(ValueError, match="no fact leads on from 'c'"):
+    with pytest.raises(ValueError, match="no fact that leads on from 'c'"):
         maps.answer(maps.Map(((4, 6),), (4,)), 4)
-    with pytest.raises(ValueError, match="the walk from 'a' never ends"):
+    with pytest.raises(ValueError, match="the route from 'a' never ends"):
         maps.answer(maps.Map(((4, 5), (5, 4)), (4,)), 4)
 
 
 def test_an_unknown_letter_or_word_is_named() -> None:
-    with pytest.raises(ValueError, match=r"'!' is not a letter of the maps: they are > ; \? \. a"):
+    with pytest.raises(ValueError, match=r"'!' is not a letter of the maps; there are > ; \? \. a"):
         maps.encode("a>k!")
     with pytest.raises(ValueError, match="'castle' is not a word"):
         maps.encode("castle > lake ;", words=True)
@@ -95,5 +93,5 @@ def test_an_unknown_letter_or_word_is_named() -> None:
 
 @pytest.mark.parametrize(("number", "places"), [(0, 62), (63, 63), (27, 26)])
 def test_a_map_has_1_to_62_places(number: int, places: int) -> None:
-    with pytest.raises(ValueError, match=f"a map of {number} places out of {places}"):
+    with pytest.raises(ValueError, match=f"a map cannot have {number} places out of {places}"):
         maps.make_map(np.random.default_rng(0), number, places=places)

@@ -144,7 +144,7 @@ def test_a_token_table_that_is_never_released_runs_into_the_end_of_the_pool() ->
     policy = TokenPolicy(2)
     assert policy.admit(request("a", 1, 2))
     policy.step()
-    with pytest.raises(UsageError, match="1 requests need a slot and 0 are free"):
+    with pytest.raises(UsageError, match="1 requests need a slot, but only 0"):
         policy.step()
 
 
