@@ -1,26 +1,29 @@
 """# 2.4 The slot mapping of a batch ★★
 
-A step of the model computes several sequences at once. Some bring a whole prompt, some a chunk of a
-long prompt, and some only decode, which is one token. All their tokens are in one list, sequence
-after sequence.
+A step of the model computes several sequences at once. For some of them, the step computes a whole
+prompt; for some, a chunk of a long prompt; and for those that decode, only one token. All these
+tokens are in one list, sequence after sequence.
 
 Before attention, the key and value of every token are written to the cache. The **slot mapping**
-says to which slot. If the list has been padded to a fixed size, the padding has slot -1, which
-means that nothing is written.
+says which slot each token goes to. If the list has been padded to a fixed size, the padding has
+slot -1, which means that nothing is written.
 
-Write `slot_mapping(batch, block_size, num_tokens)`. It returns a list of `num_tokens` ints. `batch`
-has a tuple `(table, computed, length)` for each sequence: its block table, the number of its tokens
-that are already in the cache, and the number of its tokens after this step. So the step computes
-the positions `computed` to `length - 1`.
+Write `slot_mapping(batch, block_size, num_tokens)`. The function returns a list of `num_tokens`
+ints. `batch` has a tuple `(table, computed, length)` for each sequence: its block table, the number
+of its tokens that are already in the cache, and the number of its tokens after this step. So the
+step computes the positions `computed` to `length - 1`.
 
-With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5, 0, -1, -1]`.
+Example, with blocks of 4: `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is
+`[4, 5, 0, -1, -1]`. The first sequence computes positions 0 and 1, and the second computes
+position 4.
 
 ## Hints
-1. Which positions does this step compute? Write them down for (table, 4, 5) and for (table, 0, 2).
-2. Exercise 2.1 computes the slot of a position. Here the positions go from computed to length - 1,
-   for one sequence after the other.
-3. Append table[p // block_size] * block_size + p % block_size for each p in range(computed,
-   length). At the end, add [-1] * (num_tokens - len(slots)).
+1. Which positions does this step compute? Write them down for `(table, 4, 5)` and for
+   `(table, 0, 2)`.
+2. Exercise 2.1 computes the slot of a position. Here the positions go from `computed` to
+   `length - 1`, for one sequence after the other.
+3. Append `table[p // block_size] * block_size + p % block_size` for each p in
+   `range(computed, length)`. At the end, add `[-1] * (num_tokens - len(slots))`.
 
 ## Wrong answers
 * decode_at_the_length (a decode): The new token of a sequence of n tokens is at position n.
@@ -112,8 +115,9 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
         padding = len(right) - len(tokens)
-        rest = f" and {padding} for padding, which must be -1" if padding else ""
-        return f"Entries needed: {len(tokens)} for tokens{rest}. Your mapping has {len(yours)}."
+        rest = f", and -1 for each of {padding} of padding" if padding else ""
+        needs = f"The mapping needs an entry for each of {len(tokens)} tokens{rest}"
+        return f"{needs}. Yours has {len(yours)}."
     place = parted(yours, right)
     if right[place] == -1:
         wrong = f"your {yours[place]} would make the kernel write something"

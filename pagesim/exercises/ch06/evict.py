@@ -13,7 +13,7 @@ def evict(cached):
 end of this block, and the time of its last use.
 
 vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, it wants the one
-with the longest prefix, because a chain is useful only from its beginning. What it really does is
+with the longest prefix, because a chain is useful only from its beginning. What vLLM really does is
 this:
 
 * It goes through the list once and keeps a candidate, at first the first block.
@@ -24,16 +24,17 @@ Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`. Block 7 was u
 stops there. Of the two blocks before it, block 2 has the longer prefix.
 
 ## Hints
-1. Do what the three points say, in their order. A loop over cached[1:] is enough.
+1. Do what the three points say, in their order. A loop over `cached[1:]` is enough.
 2. Remember three things about the candidate: its id, its tokens and its time.
-3. For each of the other blocks: if used > last_used, break; if length > tokens, it becomes the
-   candidate.
+3. For each of the other blocks: if `used > last_used`, break. If `length > tokens`, this block
+   becomes the candidate.
 
 ## Wrong answers
 * no_tie_break (equally old): Equally old blocks are evicted in the order in which they came.
 * longest_prefix (a longer prefix, used later): The block with the longest prefix is evicted,
   however recently it was used.
-* really_lru (an older one came later): LRU means that the oldest block of all is evicted.
+* really_lru (an older one came later): Least recently used means that the oldest block of all is
+  evicted.
 * shortest_prefix (equally old): The beginning of a chain is evicted first.
 * most_recent (one is older): The block that was used last is evicted.
 

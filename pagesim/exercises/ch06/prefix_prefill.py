@@ -1,7 +1,7 @@
 """# 6.5 Prefill behind a cached prefix ★★★
 
-The beginning of a prompt was found in the cache. Only its *new* tokens need queries. But each of
-them attends to all keys before it, cached or new, and to its own. Complete the kernel: five lines
+The beginning of a prompt was found in the cache, so only its *new* tokens need queries. But each of
+these attends to all keys before it, cached or new, and to its own. Complete the kernel: five lines
 in three places.
 
 * `q`: float32 `[new tokens, 1, DIM]`, the queries of the new tokens of all sequences, sequence
@@ -9,7 +9,7 @@ in three places.
 * `seq_lens[s]`: the length of the whole sequence, cached tokens included. Its new tokens are its
   *last* ones;
 * `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are already
-  in them.
+  in these caches.
 
 One program computes all new tokens of one sequence, at most ROWS = 8. It goes through the blocks of
 the sequence, and every row of its tile keeps an online softmax, as in chapter 3.
@@ -22,18 +22,19 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 
 ## Hints
 1. The new tokens are the last `count` of `length` tokens. What is the position of the first of
-   them?
-2. A token at position p sees the keys 0 to p. In the tile, each row is a query and each column is a
-   key.
-3. position = length - count + row, and seen = key[None, :] <= position[:, None]. Update ell and acc
-   as in chapter 3, along axis 1, with rescale[:, None] for acc.
+   them? And in which row of `q` is its query?
+2. Row `row` of the tile is the query in row `begin + row` of `q`, and each column is a key. A token
+   at position p sees the keys 0 to p.
+3. `position = length - count + row`, `offset = (begin + row)[:, None] * DIM + dim[None, :]`, and
+   `seen = key[None, :] <= position[:, None]`. Update `ell` and `acc` as in chapter 3, along axis 1,
+   with `rescale[:, None]` for `acc`.
 
 ## Wrong answers
 * position_from_0 (four cached tokens): The first new token is at position 0.
 * not_itself (one token): A token sees the tokens before it, but not itself.
 * no_causal_mask (nothing cached): All tokens of a prompt see each other.
 * queries_from_0 (two sequences): The queries of every sequence begin at row 0.
-* acc_not_rescaled (four cached tokens): What I have added up does not change any more.
+* acc_not_rescaled (four cached tokens): What I have already added up no longer changes.
 
 ## vLLM
 * vllm/attention/ops/prefix_prefill.py: context_attention_fwd
