@@ -12,16 +12,16 @@ of `tables`. In each copy, exactly one block id is changed.
 2. With the second copy, the output must be wrong but must not contain a NaN.
 
 Sequence 0 always fills at least one block. Example: for the tables `[[2], [3]]` and the lengths
-`[4, 2]`, in blocks of 4 slots, `([[0], [3]], [[2], [2]])` is right. Which of the two mistakes would
-you rather have in production, and why?
+`[4, 2]`, in blocks of 4 slots, `([[0], [3]], [[2], [2]])` is right. Which mistake would you
+rather have in production, the one with a NaN or the one without? And why?
 
 ## Hints
 1. A NaN comes from a slot without a token. Which blocks have such slots, and which have none?
 2. In the first copy, name a block that is in neither table. In the second copy, name a block whose
    slots all hold tokens, so that the output is wrong but has no NaN.
-3. Block `tables[0][0]` is full, and sequence 1 must not read it. For the second copy, put its id
-   into the table of sequence 1. Choose an entry that the kernel reads: the last such entry is
-   `(lengths[1] - 1) // block_size`.
+3. Block `tables[0][0]` is full, and sequence 1 must not read it. For the second copy, put the id of
+   this block into the table of sequence 1. Choose an entry that the kernel reads: the last such
+   entry is `(lengths[1] - 1) // block_size`.
 
 ## Wrong answers
 * outside (two sequences): An id that does not exist gives NaN.

@@ -15,8 +15,8 @@ Write `owners(run, block)`. The function returns a pair:
    shows the change. `owner` is the name of the new owner, or None if the block is free now;
 2. the name of the sequence that was the last to write to the block, or None if none did.
 
-Example: `s0` arrives and takes block 4. Then `s0` leaves, and `s2` arrives and takes block 4 in
-turn. For block 4, the pair is `([(1, 0), (2, None), (3, 2)], 2)`.
+Example: `s0` arrives and takes block 4. Then `s0` leaves, and after that `s2` arrives and takes
+block 4. For this block, the pair is `([(1, 0), (2, None), (3, 2)], 2)`.
 
 A sequence may reserve a block and never write to it. In these runs, no block has two owners at the
 same time.
@@ -156,7 +156,7 @@ def why(yours: Owners, right: Owners, block: int) -> str:
     if truth and changes == [(step - 1, owner) for step, owner in truth]:
         step = truth[0][0]
         event = f"Event {step - 1} leads from step {step - 1} to step {step}"
-        return f"{event}: run.at({step}) is the first state that shows what it did."
+        return f"{event}: run.at({step}) is the first state that shows what event {step - 1} did."
     if changes != truth:
         odd = [c for c in [*changes, *truth] if (c in changes) != (c in truth)]
         step, owner = (odd or changes)[0]

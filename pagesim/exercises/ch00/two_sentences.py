@@ -6,7 +6,7 @@ has `block_size` slots. At first all blocks are free: the free list is 0, 1, 2, 
 
 Write `predict(first, second, num_blocks, block_size)`. The function returns three lists of block
 ids: the block table of the first sentence, the block table of the second, and the free list when
-both sentences have arrived.
+both sentences have arrived. (The player calls the sentences `s0` and `s1`.)
 
 Example: `predict("Alice was beginning to get", "Call me Ishmael", 6, 4)` is
 `([0, 1], [2], [3, 4, 5])`.
@@ -100,9 +100,7 @@ def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) ->
         table, truth, words = yours[number], right[number], count(len(sentence.split()), "word")
         if len(table) != len(truth):
             needs = f"s{number} has {words}, and a block holds {block_size}"
-            rule = (
-                "The last one may be partly empty, but none is taken before there is a word for it"
-            )
+            rule = "Its last block may have room, but none is taken before there is a word for it"
             return f"{needs}. So s{number} needs {count(len(truth), 'block')}. {rule}."
         if number and (shared := set(table) & set(right[0])):
             rule = "Both sentences take blocks from one pool, and no block has two owners here"

@@ -126,9 +126,9 @@ def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: 
         grants = f"A buddy allocator hands out powers of two, so {asked} slots cost {costs}"
         return f"{grants}. A pool of {pool} slots has room for {count(batch, 'such request')}."
     if yours[0] == power_of_two_from(prompt + answer):
-        guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
-        return f"The server knows the prompt, so it guesses only the output: {guessed}."
+        known = f"Then the prompt of {count(prompt, 'token')} is added"
+        return f"Only the output is rounded up, to {guess}. {known}."
     if asked == longest:
-        return f"No sequence can be longer than {longest}, so the server never asks for more."
+        return f"No sequence can be longer than {longest}, so the server never asks for more slots."
     power = f"The smallest power of two for an output of {answer} is {guess}"
     return f"{power}. With the prompt, that makes {asked}."

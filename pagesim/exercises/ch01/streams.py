@@ -1,7 +1,7 @@
 """# 1.3 Two streams against the rule ★★
 
-Chapter 1 suggests two rules. Blocks waste less than contiguous memory. And the more a server knows
-about the output, the less it wastes. Find requests for which these rules are not true.
+Chapter 1 suggests a rule: blocks waste less than contiguous memory, and the more a server knows
+about the output, the less it wastes. Find two streams of requests for which this is not true.
 
 Write `stream(wanted, block_size)`. The function returns `(pool, longest, requests)`: the slots of
 the pool (at most 10,000), the longest sequence that the model allows, and a list of 50 to 1,000
@@ -17,10 +17,10 @@ under two policies and compares the shares of the pool that hold tokens.
   impossible, return None.
 
 `pagesim.simulate([Request("s0", 0.0, prompt, output), …], policy="max", pool=pool,
-max_model_len=longest).waste.mean()["token"]` is such a share, in percent. (`Request` is in
-`pagesim.workload`. `check` runs `paged` with `watermark=0.0`.) All policies but `paged` use the
-buddy allocator of exercise 1.2, so an allocation of 12 slots costs 16. A step computes at most
-2,048 tokens of prompts.
+max_model_len=longest).waste.mean()["token"]` is such a share, in percent. `Request` is in
+`pagesim.workload`. For `paged`, `check` uses `Paged(block_size, watermark=0.0)` of
+`pagesim.simulation`. All policies but `paged` use the buddy allocator of exercise 1.2, so an
+allocation of 12 slots costs 16. A step computes at most 2,048 tokens of prompts.
 
 ## Hints
 1. For the first question: when is no slot of an allocation reserved or internal? For the second: if

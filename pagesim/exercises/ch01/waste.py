@@ -17,8 +17,8 @@ Example: `waste(6, 6, 8, 32)` is `(8, 4, 20)`. The request has 8 tokens now, and
 ## Hints
 1. Each slot of the allocation is of exactly one kind. What must the three numbers add up to?
 2. At its end, the request has `prompt + answer` tokens. Which slots will it never reach?
-3. Token slots are the `stored` ones. Reserved slots are those that are still missing from
-   `prompt + answer`. Internal slots are those that the allocation has beyond `prompt + answer`.
+3. `stored` slots hold a token. As many slots are reserved as tokens are still missing from
+   `prompt + answer`. All slots beyond `prompt + answer` are internal.
 
 ## Wrong answers
 * all_the_rest_is_reserved (an allocation longer than the request): Every empty slot that a request
@@ -97,10 +97,10 @@ def oracle(
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
-        return f"The allocation holds {count(stored, 'token')}, including those of the prompt."
+        return f"The allocation holds {count(stored, 'token')} in all, the prompt included."
     if yours[1] == answer != right[1]:
-        written = f"{stored - prompt} of the {count(answer, 'token')}"
-        return f"Of the output, {written} are stored, and their slots are no longer reserved."
+        written = count(stored - prompt, "token")
+        return f"A slot that holds a token is no longer reserved. The output has {written} already."
     ends = f"The request ends with {prompt} + {answer} tokens"
     if yours[1] == row - stored != right[1]:
         never = f"so {count(right[2], 'slot')} will never hold a token. That is internal"

@@ -6,8 +6,8 @@ list. When it leaves, its blocks are freed.
 Write `free_list_after(num_blocks, ops)`. The function returns the free list at the end, in the
 order in which the blocks would be taken. `ops` is a list of what happens:
 
-* `("in", name, blocks)`: a sequence arrives and takes so many blocks;
-* `("out", name)`: this sequence leaves.
+* `("in", name, blocks)`: a sequence of this name arrives and takes `blocks` blocks;
+* `("out", name)`: the sequence of this name leaves.
 
 At the beginning, the blocks 0 to `num_blocks - 1` are free, in this order.
 
@@ -110,7 +110,8 @@ def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
     before, _ = oracle(num_blocks, ops[:-1])
     back = [block for block in right if block not in before]
     if yours == sorted(right):
-        return f"The list is never sorted: {back} went to the front, each in front of the last one."
+        freed = f"first {', then '.join(map(str, back[::-1]))}"
+        return f"The list is never sorted. Freed blocks go to its front one by one: {freed}."
     if yours[-len(back) :] == back[::-1]:
         return "A freed block goes to the front of the list, so it is the first to be taken again."
     rule = "The blocks of a table are freed in order, and each goes to the front of the list"

@@ -39,7 +39,7 @@ position 4.
 """
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, parted, placed_together
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
 
@@ -114,19 +114,18 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     spans = [range(computed, length) for _, computed, length in batch]
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
-        padding = len(right) - len(tokens)
-        rest = f", and -1 for each of {padding} of padding" if padding else ""
-        needs = f"The mapping needs an entry for each of {len(tokens)} tokens{rest}"
-        return f"{needs}. Yours has {len(yours)}."
+        rest = ", and the rest is padding, which is -1" if len(right) > len(tokens) else ""
+        problem = f"The length of the mapping must be {len(right)}, not {len(yours)}"
+        return f"{problem}. This step computes {count(len(tokens), 'token')}{rest}."
     place = parted(yours, right)
     if right[place] == -1:
-        wrong = f"your {yours[place]} would make the kernel write something"
+        wrong = f"with {yours[place]}, the kernel would write into that slot"
         return f"Entry {place} is padding, not a token. It must be -1: {wrong}."
     seq, position = tokens[place]
     table, _, length = batch[seq]
     block, offset = divmod(position, block_size)
-    where = f"in block {table[block]} at offset {offset}: slot {right[place]}"
-    where = f"Entry {place} is for token {position} of sequence {seq}, which is {where}."
+    where = f"It is in block {table[block]} at offset {offset}, so its slot is {right[place]}"
+    where = f"Entry {place} is for the token at position {position} of sequence {seq}. {where}."
     if len(spans[seq]) == 1:
         where += f" A decode computes the last of {length} tokens, at position {length - 1}."
     return where

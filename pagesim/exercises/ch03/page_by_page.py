@@ -149,7 +149,7 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
             return "With keys this large, exp(score) overflows: subtract the largest score first."
         if filled < block_size:
             holds = f"Logical block {pages - 1} holds {count(filled, 'token')}"
-            return f"{holds}. The slots behind them are NaN, and even 0 times NaN is NaN."
+            return f"{holds}. Its other slots are NaN, and even 0 times NaN is NaN."
         if len(table) > pages:
             ends = f"The tokens end in logical block {pages - 1}"
             return f"{ends}. The block of the last entry is only reserved."
@@ -160,7 +160,7 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
         return f"{ends}: {behind}. Use length."
     if pages > 1:
         rescale = "When a larger score comes, rescale both ell and acc"
-        return f"All {pages} blocks count. {rescale}, which are relative to the old one."
+        return f"Each of the {pages} blocks counts. {rescale}, which are relative to the old one."
     read = f"The sequence has {count(length, 'token')}, all in block {table[0]}"
     return f"{read}, and the score of each is q · k / sqrt(head_dim)."
 

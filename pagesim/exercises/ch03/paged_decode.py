@@ -22,7 +22,7 @@ wrong slot, `check` tells you which program did, and whose slot it was.
    `block_table[entry]`. Where is this element here, where the tables of all sequences are in one
    tensor?
 2. Gap 1: load from `block_tables + seq * TABLE + page`, then `.to(tl.int64)`. Gap 2: position
-   `page * BLOCK + row` is a token if it is below `length`. Call this `seen`, and load keys and
+   `page * BLOCK + row` is a token if it is below `length`. Call this mask `seen`, and load keys and
    values with `mask=seen[:, None]`. Gap 3: `rescale = tl.exp(m - new_m)`. Gap 4: store `acc / ell`.
 3. Gap 3: `ell = ell * rescale + tl.sum(weights, axis=0)` and
    `acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)`. Gap 4:

@@ -12,7 +12,7 @@ block ids, or `[]`. And it changes its first three arguments:
 `length` is the number of tokens of `who` before this one.
 
 Example: let `tables` and `refs` be as above, `free` be `[2, 3]`, `length` be 7, `who` be 0, and
-blocks have 4 slots. `s0` shares its last block, so it must write into a copy. The function returns
+`block_size` be 4. `s0` shares its last block, so it must write into a copy. The function returns
 `[(1, 2)]`. After that, `tables[0]` is `[0, 2]`, `refs` is `{0: 2, 1: 1, 2: 1}` and `free` is `[3]`.
 
 `check` runs a story of forks and writes. It does the forks itself, and it calls your function for
@@ -24,8 +24,8 @@ every write. In these stories, no block is freed.
 2. If the last block is full, take a new block and append it to the table. If it has room and one
    owner, there is nothing to do. If it has room and several owners, take a new block, put it into
    the table in place of the old one, and return the pair.
-3. A new block has one owner, so `refs[new] = 1`. If it replaces a shared block, that block loses an
-   owner: `refs[old] -= 1`, `table[-1] = new`, and return `[(old, new)]`.
+3. A new block has one owner, so `refs[new] = 1`. If the new block replaces a shared one, the shared
+   one loses an owner: `refs[old] -= 1`. Then set `table[-1] = new`, and return `[(old, new)]`.
 
 ## Wrong answers
 * never_copies (a partial block is shared): There is room in the last block, so the token goes

@@ -5,7 +5,7 @@ Then `s1`, `s2`, … are forked from `s0`, until there are `samples` sequences. 
 writes one token, `s0` first.
 
 Write `copies(prompt, samples, block_size)`. The function returns the copies that the block manager
-orders, one after the other, as a list of pairs (from, to) of block ids.
+has to make, in order, as a list of pairs (from, to) of block ids.
 
 Example: `copies(7, 2, 4)` is `[(1, 2)]`. What is `copies(7, 3, 4)`?
 

@@ -1,9 +1,9 @@
 """# 4.4 Copies that run at once ★★
 
-The block manager orders copies one after the other, and a later copy may read what an earlier one
-has written. But a kernel makes all copies of a **launch** at once, in no particular order. So
-within one launch, no block may be written twice, and no block may be both read and written.
-Launches run one after the other.
+The block manager lists copies that must be made one after the other, because a later copy may read
+what an earlier one has written. But a kernel makes all copies of a **launch** at once, in no
+particular order. So within one launch, no block may be written twice, and no block may be both read
+and written. Launches run one after the other.
 
 Write `in_order(pairs)`. The function takes a list of copies (from, to) and returns a list of
 launches. Each launch is a list of copies. When all launches have run, every block must hold what it

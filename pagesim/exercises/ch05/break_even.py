@@ -21,10 +21,10 @@ less time than swapping, or 0 if there is none. `model` and `card` are dicts:
 The machine is ideal. Swapping takes exactly as long as its bytes take on the bus. A step takes as
 long as reading all weights, or as computing its tokens, whichever is longer.
 
-Example: Llama-2-7B has 32 layers, 32 KV heads of 128 elements, and 6.74e9 parameters. An H100 has
-3.35e12 bytes per second, 989e12 floating-point operations per second, and 64e9 bytes per second on
-the bus. There, reading the weights takes 4.02 ms. In this time, 245.6 tokens can be swapped out and
-back, so the result is 246. A result within 5 % is right.
+Example: Llama-2-7B has 32 layers, 32 KV heads of 128 elements, and 6.74e9 parameters. In one
+second, an H100 reads 3.35e12 bytes of its memory, computes 989e12 floating-point operations, and
+moves 64e9 bytes on the bus. So reading the weights takes 4.02 ms. In this time, 245.6 tokens can be
+swapped out and back, so the result is 246. A result within 5 % is right.
 
 ## Hints
 1. Write down the time for swapping n tokens and the time for recomputing them. Which of the two

@@ -32,7 +32,8 @@ cache is so large that `b * numbers` does not fit into 32 bits.
 1. You need two addresses: where the block begins in the cache, and where it begins in the buffer.
 2. `tl.load(table_ptr + place)` is the id of the block that this program copies.
 3. Load from `cache_ptr + block * numbers + number`, and store to
-   `buffer_ptr + place * numbers + number`. Use `mask=number < numbers` for both.
+   `buffer_ptr + place * numbers + number`. Use `mask=number < numbers` for the load and for the
+   store.
 
 ## Wrong answers
 * no_table (one block): The blocks of a sequence are next to each other in the cache.

@@ -13,17 +13,18 @@ All four arguments are numbers of GPU blocks: those that the sequence needs, tho
 now, those of the whole pool, and those that must stay free after the sequence has returned.
 
 * `vllm` is what vLLM 0.6.4 says. Chapter 5 shows what vLLM overlooks, under "0.6.4's surprises".
-* `right` is what vLLM should say: `"LATER"` only if the sequence can return once all others have
-  left.
+* `right` is what vLLM should say: `"LATER"` if the sequence can return once all others have left,
+  and `"NEVER"` if it cannot even then.
 
 Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
 `may_return(3, 4, 10, 2)` is `("LATER", "LATER")`, because only 4 - 3 = 1 block would stay free.
 
 ## Hints
 1. Ask two questions. Does the sequence fit now? Would it fit if the GPU were empty?
-2. For both results, `"OK"` means `free - needed >= watermark_blocks`. The two results differ only
-   in when they are `"NEVER"`.
-3. vLLM says `"NEVER"` if `needed > total`. It should say so if `needed > total - watermark_blocks`.
+2. `vllm` and `right` are `"OK"` if `free - needed >= watermark_blocks`. They differ only in when
+   they are `"NEVER"`.
+3. vLLM says `"NEVER"` if `needed > total`. It should say `"NEVER"` if
+   `needed > total - watermark_blocks`.
 
 ## Wrong answers
 * watermark_in_NEVER (more than the watermark leaves): vLLM counts the watermark when it says NEVER,

@@ -45,7 +45,7 @@ import numpy as np
 
 from pagesim.cache.cache_engine import CacheEngine, KVPool
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count, parted
 
 Tables = list[list[int]]
 Pairs = list[tuple[int, int]]
@@ -113,8 +113,8 @@ def in_use(tables: Tables) -> int:
 def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
     """As many blocks as on the GPU, a copy for each, and every table reads what it read there."""
     number = in_use(tables)
-    reads = f"{number} blocks in use, {number} copies, and each table reads what it did before"
-    return Goal(([[0]], [(0, 0)]), reads)
+    used = f"{count(number, 'CPU block')} in use, {number} copied"
+    return Goal(([[0]], [(0, 0)]), f"{used}, and each table reads what it did before")
 
 
 def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
@@ -135,8 +135,10 @@ def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_bl
     for number, (before, after) in enumerate(zip(tables, cpu_tables, strict=True)):
         found = [content[block - num_gpu_blocks] for block in after]
         if found != before:
-            read = ["nothing" if block < 0 else block for block in found]
-            return f"On the CPU, table {number} reads what was in blocks {read}, not in {before}."
+            place = parted(found, before)
+            there = "nothing" if found[place] < 0 else f"what was in GPU block {found[place]}"
+            entry = f"Entry {place} of CPU table {number} leads to {there}"
+            return f"{entry}. It must lead to what was in GPU block {before[place]}."
     if in_use(cpu_tables) != in_use(tables):
         return "A block that several tables name must move once, and then all must name its new id."
     if len(pairs) != in_use(tables):

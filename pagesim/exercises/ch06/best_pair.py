@@ -119,9 +119,9 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
         return ""
-    tokens, rest = count(len(yours[1]), "token"), count(length - most, "token")
+    rest = count(length - most, "token")
     can_be = f"With a better pair it is {most} of {length}, so that only {rest} must be computed"
-    return f"{found} of {tokens} need not be computed. {can_be}."
+    return f"{found} of your {len(yours[1])} tokens need not be computed. {can_be}."
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:

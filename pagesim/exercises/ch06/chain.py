@@ -147,5 +147,5 @@ def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
             has, so = count(len(prompt), "token"), count(full, "full block")
             return f"Prompt {number} has {has}: {so}. Return a hash for each full block, no more."
     stands = "A hash depends on the tokens of its block and on all tokens before them, in order"
-    equal = f"Yours are {in_words(yours)}, where the same number is the same hash"
+    equal = f"Your hashes are {in_words(yours)}, where the same number is the same hash"
     return f"{equal}. {stands}, and on nothing else."

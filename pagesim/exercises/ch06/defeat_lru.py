@@ -19,7 +19,7 @@ A prompt has at most `num_blocks * block_size` tokens, and a round has at most `
 prompts.
 
 Example: with 1 block of 2 tokens, `[[1, 1], [2, 2]]` is right. Each prompt evicts the other one. In
-a pool of 2 blocks, both stay.
+a pool of 2 blocks, the two prompts stay cached.
 
 ## Hints
 1. The block whose last use is longest ago is evicted. When is this exactly the block that is needed
@@ -87,17 +87,15 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
-    of_all = f"of {count(lookups, 'lookup')} hit"
+    of_all = f"of {count(lookups, 'full block')}"
     for number, found in enumerate(small, 1):
         if found:
-            return (
-                f"With {count(num_blocks, 'block')}, {found} {of_all} in round {number}. None may."
-            )
+            pool = f"In round {number}, with {count(num_blocks, 'block')}"
+            return f"{pool}, the cache finds {found} {of_all}. It must find none."
     for number, found in enumerate(large[1:], 2):
         if found < lookups:
-            return (
-                f"With {num_blocks + 1} blocks, only {found} {of_all} in round {number}. All must."
-            )
+            pool = f"In round {number}, with {num_blocks + 1} blocks"
+            return f"{pool}, the cache finds only {found} {of_all}. It must find all."
     return ""
 
 

@@ -12,9 +12,9 @@ def evict(cached):
 `(block, tokens, last_used)`: its id, the number of tokens from the beginning of the prompt to the
 end of this block, and the time of its last use.
 
-vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, it wants the one
-with the longest prefix, because a chain is useful only from its beginning. What vLLM really does is
-this:
+vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, vLLM wants the
+one with the longest prefix, because a chain is useful only from its beginning. What vLLM really
+does is this:
 
 * It goes through the list once and keeps a candidate, at first the first block.
 * It **stops** at the first block that was used later than the candidate.
@@ -140,4 +140,4 @@ def play() -> Timeline:
         story.manager.access_all_blocks_in_seq(writer.seq, now)
         writer.leave()
     story.arrive(range(40, 52))
-    return story.run.annotate(title="Eviction: the older chain goes, beginning with its end")
+    return story.run.annotate(title="Eviction: the older chain goes, the end first")

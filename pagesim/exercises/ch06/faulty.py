@@ -9,7 +9,7 @@ CAUSES = {
     "newest": "The block that was used last is evicted.",
     "lowest": "The block with the lowest id is evicted, no matter when it was used.",
     "partial": "Blocks that are not full are found as well.",
-    "kept": "An evicted block is still found by what it held.",
+    "kept": "An evicted block is still found by its old content.",
 }
 
 

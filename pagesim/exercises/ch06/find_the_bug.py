@@ -18,7 +18,7 @@ def show_fault(evictor, num_blocks):
   * `"newest"`: The block that was used last is evicted.
   * `"lowest"`: The block with the lowest id is evicted, no matter when it was used.
   * `"partial"`: Blocks that are not full are found as well.
-  * `"kept"`: An evicted block is still found by what it held.
+  * `"kept"`: An evicted block is still found by its old content.
 
 To see which blocks of each prompt are found, first by vLLM's cache and then by a broken one:
 
@@ -33,8 +33,7 @@ The broken classes are in the package. If you read them, you know the cause, but
 prompts that show the fault.
 
 ## Hints
-1. An evictor chooses a block only when no block is free. You see what it chose when a prompt comes
-   back.
+1. An evictor chooses a block only when no block is free. Its choice shows when a prompt comes back.
 2. Fill the pool, demand one more block, and then bring back the prompt that has lost a block.
 3. For A, let two blocks be equally old when one of them must go. For B, use an old prompt and a
    recent one. For C, put a prompt into block 0, and use it again before another prompt needs a

@@ -5,7 +5,8 @@ these attends to all keys before it, cached or new, and to its own. Complete the
 in three places.
 
 * `q`: float32 `[new tokens, 1, DIM]`, the queries of the new tokens of all sequences, sequence
-  after sequence. Those of sequence s are the rows `query_start[s]` to `query_start[s + 1] - 1`;
+  after sequence. The queries of sequence s are the rows `query_start[s]` to
+  `query_start[s + 1] - 1`;
 * `seq_lens[s]`: the length of the whole sequence, cached tokens included. Its new tokens are its
   *last* ones;
 * `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are already
@@ -23,8 +24,8 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 ## Hints
 1. The new tokens are the last `count` of `length` tokens. What is the position of the first of
    them? And in which row of `q` is its query?
-2. Row `row` of the tile is the query in row `begin + row` of `q`, and each column is a key. A token
-   at position p sees the keys 0 to p.
+2. Row i of the tile is for the query in row `begin + i` of `q`, and each column is for a key. A
+   token at position p sees the keys 0 to p.
 3. `position = length - count + row`, `offset = (begin + row)[:, None] * DIM + dim[None, :]`, and
    `seen = key[None, :] <= position[:, None]`. Update `ell` and `acc` as in chapter 3, along axis 1,
    with `rescale[:, None]` for `acc`.

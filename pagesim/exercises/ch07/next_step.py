@@ -1,8 +1,8 @@
 """# 7.4 One step by hand ★★
 
 What does the scheduler decide next? You are given two queues and the free list. No request is
-swapped out, preemption means recomputation, both budgets are large, and there is no watermark.
-Write
+swapped out, preemption means recomputation, the budgets of tokens and of sequences are large, and
+there is no watermark. Write
 
 ```python
 def next_step(waiting, running, free, block_size):
@@ -164,14 +164,18 @@ def free_list(scheduler: Scheduler) -> list[int]:
     return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
 
 
-def why(yours: Step, right: Step) -> str:
+def why(yours: Step, right: Step, waiting: Waiting) -> str:
     computed, preempted = list(map(tuple, yours[0])), list(yours[1])
     if (computed, preempted) == right[:2]:
         back = "A victim's blocks go back to the left one by one, in the order of its table"
         taken = "Blocks are taken from the left of the free list"
         return f"{taken}. {back}, so its last block is then the first."
-    if any(name >= 10 or tokens > 1 for name, tokens in right[0]):
+    prompts = {name for name, _ in waiting}
+    if any(name in prompts for name, _ in right[0]):
         return "Prompts are admitted from the head of waiting, and no sequence decodes beside them."
+    if any(name in prompts for name, _ in computed):
+        behind = "and no prompt behind it may overtake it"
+        return f"The prompt at the head of waiting does not fit, {behind}. So the others decode."
     if preempted != right[1]:
         needs = "A sequence continues only if a block is free, even if it does not need the block"
         last = "the last of running is preempted, and finally the sequence itself"

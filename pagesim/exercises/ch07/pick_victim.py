@@ -42,7 +42,7 @@ print(served, max(served.preempted.values()))
 * longest (the stream): The longest request makes the most room.
 * shortest (the stream): The request with the fewest tokens is always the best victim.
 * oldest (the stream): The request that has run longest has used the GPU long enough.
-* places_from_one (the stream): Places are counted from 1.
+* places_from_one (the stream): The indices of a list are counted from 1.
 
 ## vLLM
 * vllm/core/scheduler.py: Scheduler._schedule_running

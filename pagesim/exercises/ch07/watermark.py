@@ -134,7 +134,9 @@ def why(yours: object, stream: int) -> str:
         return f"The reason must be one of {reasons}, not {shown(reason, 80)}."
     mine, none = measure(stream, watermark), measure(stream, 0.0)
     takes = f"there are {mine.steps:,} steps, {mine.computed:,} tokens are computed"
-    result = f"With {watermark:g}, {takes}, and there are {mine.preemptions} preemptions"
+    result = (
+        f"With a watermark of {watermark:g}, {takes}, and there are {mine.preemptions} preemptions"
+    )
     if mine.ignored:
         return f"{result}. But {mine.ignored} requests are given up: they can never be admitted."
     if mine.steps > 1.02 * fewest_steps(stream):

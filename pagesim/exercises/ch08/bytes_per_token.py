@@ -11,7 +11,8 @@ def bytes_per_token(config):
 matter:
 
 * `num_hidden_layers`, `num_attention_heads` and `hidden_size` are always there;
-* `num_key_value_heads` is the number of KV heads. If it is missing, every query head has its own;
+* `num_key_value_heads` is the number of KV heads. If it is missing, every query head has a KV head
+  of its own;
 * `head_dim` is the number of elements of one head. If it is missing, the query heads share
   `hidden_size` equally;
 * `kv_lora_rank` and `qk_rope_head_dim` are there only with latent attention (DeepSeek V2 and V3).

@@ -94,9 +94,9 @@ def why(yours: object) -> str:
     if found.blocks is None:
         return "A line is missing in the log: the one with the number of GPU blocks, or of tokens."
     usable = found.blocks - (found.engine == "v1")
-    blocks = f"With this model, {found.memory} is {least:,} to {most:,} blocks for requests"
+    blocks = f"With this model, requests have {least:,} to {most:,} blocks in {found.memory}"
     if not least <= usable <= most:
-        return f"{blocks}, but the log means {usable:,}. Is it the right model?"
+        return f"{blocks}, but {usable:,} by the log. Is it the right model?"
     if [low, high] != [least, most] or {type(low), type(high)} != {int}:
-        return f"{blocks}, and the log means {usable:,}. Yours are {low!r:.20} to {high!r:.20}."
+        return f"{blocks}, and {usable:,} by the log. Yours are {low!r:.20} to {high!r:.20}."
     return ""

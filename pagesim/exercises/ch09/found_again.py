@@ -43,7 +43,7 @@ and the first full block. Three blocks are taken, and only the first full block 
 * its_own_blocks_go_first (others had enough): The block that was freed last is taken first.
 * the_rest_waits_at_the_back (the block that is not full is taken): All blocks of the request go to
   the back of the queue.
-* every_token (all of it was computed): If all of it is cached, nothing is computed.
+* every_token (all of it was computed): If all tokens are cached, none is computed.
 
 ## vLLM 0.33.0
 * vllm/v1/core/sched/scheduler.py: Scheduler._preempt_request
@@ -117,7 +117,7 @@ def oracle(
             other = Request("s1", range(10**6, 10**6 + num_taken * block_size))
             manager.allocate_slots(other, num_taken * block_size, has_scheduled_reqs=False)
     found = manager.get_computed_blocks(request)[1]
-    return found, run.annotate(title=f"Preempted: it finds {count(found, 'token')} again")
+    return found, run.annotate(title=f"Preempted, and {count(found, 'token')} found again")
 
 
 def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
@@ -128,8 +128,8 @@ def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
         return "At least one token must be computed. Otherwise there is nothing to sample from."
     if yours > num_computed:
         return f"Only {num_computed} tokens had been computed."
-    queue = f"{count(free, 'free block')}, then the full blocks from the last to the first"
-    if rest := num_computed % size:
-        queue = f"the block with {count(rest, 'token')}, then {queue}"
-    are = "is" if taken == 1 else "are"
-    return f"The queue has {queue}. From its front, {count(taken, 'block')} {are} taken."
+    rest = num_computed % size
+    front = [f"the block with {count(rest, 'token')}"] * bool(rest)
+    front += [count(free, "other block")] * bool(free)
+    queue = ", then ".join([*front, "the full blocks from the last to the first"])
+    return f"The queue is {queue}. Others take {count(taken, 'block')} from its front."

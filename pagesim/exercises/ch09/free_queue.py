@@ -6,7 +6,7 @@ function returns the queue at the end, from front to back. `ops` is a list of wh
 `("in", name, tokens)` says that a prompt of so many tokens arrives, and `("out", name)` that it
 leaves.
 
-* Block 0 is the null block, which is never free. At the beginning, the queue is 1 to
+* Block 0 is the null block, which is never free. At the beginning, the queue holds the blocks 1 to
   `num_blocks - 1`.
 * A prompt takes its blocks from the front.
 * The blocks of a table are freed from the last to the first. Blocks that are not full go to the

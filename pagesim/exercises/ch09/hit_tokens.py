@@ -103,7 +103,7 @@ def oracle(
     with recorded(manager) as run:
         hits, found, _ = manager.get_computed_blocks(second)
         manager.allocate_slots(second, num_tokens - found, found, hits)
-    return found, run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")
+    return found, run.annotate(title=f"Found: {found} of {count(num_tokens, 'token')}")
 
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:

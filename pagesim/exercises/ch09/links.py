@@ -15,11 +15,11 @@ def relink(after, before, op, block):
 * `"append"`: put `block` behind the last block;
 * `"prepend"`: put `block` in front of the first block.
 
-`after[b]` is the block behind block `b`, and `before[b]` is the block in front of it. Both are None
-for a block that is not in the queue. The last entry of each list does not belong to a block but to
-the **sentinel**, whose number is `end = len(after) - 1`. The sentinel is behind the last block and
-in front of the first, so every block in the queue has two neighbours. In an empty queue, the
-sentinel is its own neighbour on both sides.
+`after[b]` is the block behind block `b`, and `before[b]` is the block in front of it. For a block
+that is not in the queue, `after[b]` and `before[b]` are None. The last entry of each list does not
+belong to a block but to the **sentinel**, whose number is `end = len(after) - 1`. The sentinel is
+behind the last block and in front of the first, so every block in the queue has two neighbours. In
+an empty queue, the sentinel is its own neighbour on either side.
 
 Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
 `relink(after, before, "remove", 1)` the lists are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The
@@ -200,7 +200,7 @@ def why(yours: Found, right: Found, num_blocks: int) -> str:
         many = f"one operation uses more than {FEW} entries of `after` and `before`"
         loop = f"With {num_blocks} blocks, that is a loop"
         return f"The links are right, but {many}. {loop}: use only the block and its neighbours."
-    return "A block that is not in the queue must have None on both sides."
+    return "A block that is not in the queue must have None in `after` and in `before`."
 
 
 def walk(links: Sequence[Link]) -> list[Link]:

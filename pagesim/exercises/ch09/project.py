@@ -24,10 +24,10 @@ three are functions:
   whether there is room:
     * A hit without an owner (`ref_cnt` 0) is in the free queue, so it costs a free block, too.
     * If `whole` is True, there must also be room for all `request.num_tokens` tokens, although only
-      the next ones get blocks now. This second check ignores `reserved`.
-    * `reserved` free blocks must not be used.
+      the next ones get blocks now. The check for `whole` ignores `reserved`.
+    * `reserved` of the free blocks must not be used.
     * If `others_run` is True and `request.status.name` is not "RUNNING", another `watermark_blocks`
-      must not be used. This holds for both checks.
+      of them must not be used. This rule holds for the check for `whole`, too.
 
   If caching is on, the function also caches every block that is full of tokens which are known, and
   which are computed after this step. Each block is cached once.
@@ -73,8 +73,8 @@ manager must return the same blocks as vLLM after every operation.
   be cached.
 * takes_before_it_touches (a hit is not taken as a new block): There is room for the hits and for
   the new blocks, so their order does not matter.
-* reserved_for_the_whole (the whole of it may use what is reserved): Reserved blocks are never
-  available, whatever the question is.
+* reserved_for_the_whole (the whole of it may use what is reserved): Reserved blocks must not be
+  used, not even in the check for the whole.
 * whole_without_watermark (the whole of it leaves the watermark): The watermark concerns only blocks
   that are taken now.
 * longer_than_the_longest (no slots ahead beyond the longest): A step never needs room for more
@@ -105,7 +105,8 @@ Seen = dict[str, Any]
 SECONDS = 5.0
 RULES = {
     "others": "Hits must leave the free queue before new blocks are taken.",
-    "returned": "Look at what the request asks for, and at how many blocks it may use.",
+    "returned": "Count the blocks that the request needs, and those that it may use.",
+    "computed": "Which blocks may be found, and how many tokens must be left to compute?",
     "free": "The last block of a table is freed first. A hit leaves the queue.",
     "ref": "Each table that names a block is one of its owners.",
     "cached": "A full block is cached once, when its tokens are known and computed.",
@@ -214,6 +215,7 @@ def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
     if what == "returned" and isinstance(ours, dict) and isinstance(vllms, dict):
         sizes = {len(each.get("blocks") or ()) for each in (ours, vllms)}
         what = "others" if sizes - {0} and len(sizes) == 1 else what
+        what = "computed" if op == "computed" else what
     return f"Operation {place}, {done}: {found}. {RULES.get(what, '')}".strip()
 
 

@@ -161,11 +161,12 @@ def why(
         return f"At most {max_num_seqs} requests may run."
     if mine != theirs:
         order = "Running requests go first, then the waiting ones in their order"
-        return f"{order}: {', '.join(theirs)}."
-    name = next(a for (a, m), (_, n) in zip(yours, right, strict=True) if m != n)
+        return f"{order}, while any budget is left. This step computes {', '.join(theirs)}."
+    place = next(i for i, (m, n) in enumerate(zip(yours, right, strict=True)) if m[1] != n[1])
+    name, left = theirs[place], budget - sum(tokens for _, tokens in right[:place])
     _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
     has = f"{name} has {tokens} tokens, of which {done} are computed or cached"
-    return f"{has}. So it still needs {tokens - done}."
+    return f"{has}. So it still needs {tokens - done}, and {left} are left of the budget."
 
 
 def play(*state: Any) -> Timeline:

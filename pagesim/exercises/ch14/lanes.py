@@ -14,8 +14,8 @@ four things:
 4. The rows of V that lane `number` of a warp sums, as a list in ascending order, each from 0 to
    `head_size - 1`. A row is one dimension of the head, with the tokens of a block side by side. A
    lane reads as many tokens of a row at once as there are query elements in 16 bytes, but no more
-   than the row has. The lanes of a warp are given to the rows in order: first all lanes of the
-   first row, then those of the next. When each lane has its tokens, the warp goes on with the rows
+   than the row has. The first row gets as many lanes of the warp as it needs, then the next row,
+   and so on. When all 32 lanes are given out, the warp reads these rows, and goes on with the rows
    that follow.
 
 `query_bytes` and `cache_bytes` are the bytes of one element of the query and of the cache. Block
@@ -126,7 +126,7 @@ def why(
         reads = f"A group of {lanes} reads 16 bytes of q together"
         if 16 // group < query:
             return f"{reads}, but each lane reads at least one element."
-        return f"{reads}, so a lane reads {16 // group}, which is {count(vec, 'element')}."
+        return f"{reads}, so a lane reads {16 // group} bytes: {count(vec, 'element')}."
     if yours[2] != x:
         return f"x counts the elements in 16 bytes of the cache, at {count(cache, 'byte')} each."
     if any(row >= head for row in yours[3]):

@@ -21,8 +21,8 @@ sector are used. Count first, and look afterwards.
 2. In the kernel's layout, everything that the load reads is contiguous, so add up the bytes and
    divide by 32. In the natural layout, no two tokens share a sector.
 3. Let `tokens` be 32 divided by the number of lanes in a group. The kernel's layout needs
-   `16 * tokens // 32` sectors, and the natural one needs a sector for each token. For the third,
-   choose as innermost axis one along which the load does not run.
+   `16 * tokens // 32` sectors, and the natural one needs a sector for each token. For your own
+   layout, choose as the innermost axis one along which the load does not run.
 
 ## Wrong answers
 * lines (blocks of 16): Memory is delivered in lines of 128 bytes.

@@ -14,9 +14,9 @@ within 2 % of the shortest.
 
 `measure(lengths, kv_heads, places, size)` returns the time. Its unit is the time that a program
 needs to read one block. Programs are started in the order sequence, KV head, partition. When all
-places are taken, the next program starts as soon as one of those that run has finished. If a
-sequence has several partitions, each of its programs takes 4 units longer, because it has to write
-a partial output.
+places are taken, the next program starts as soon as a running one has finished. If a sequence has
+several partitions, each of its programs takes 4 units longer, because it has to write a partial
+output.
 
 ```python
 from pagesim.exercises.ch15.best_partition import measure
@@ -119,5 +119,5 @@ def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
     mine, theirs = (count(number, "program") for number in programs)
-    done = f"With partitions of {yours} tokens, {mine} take {time} units of time"
-    return f"{done}. With another size, {theirs} take {least}."
+    done = f"Partitions of {yours} tokens make {mine}, and the batch takes {time} units of time"
+    return f"{done}. Another size makes {theirs}, and the batch takes {least}."

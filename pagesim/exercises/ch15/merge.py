@@ -19,8 +19,8 @@ A score may be as large as 1000 or as small as -1000, and a half may be empty.
 
 ## Hints
 1. Everything in a state is relative to its `m`. What is the largest score of both halves together?
-2. Let m1 be the maximum of the first half, and m that of both. Then Σ exp(score - m) = exp(m1 - m)
-   · Σ exp(score - m1). The factor is the same for `ell` and for `acc`.
+2. Let m1 be the maximum of the first half, and m the maximum of both halves. Then Σ exp(score - m)
+   = exp(m1 - m) · Σ exp(score - m1). The factor is the same for `ell` and for `acc`.
 3. Let `m = max(m1, m2)`, `scale1 = exp(m1 - m)` and `scale2 = exp(m2 - m)`. Then add the scaled
    sums. If `m` is -inf, both halves are empty.
 
@@ -120,4 +120,4 @@ def why(yours: State, right: State) -> str:
         return (
             "Each ell is relative to the m of its half. Scale it by exp(m of its half - m of both)."
         )
-    return "Like ell, acc is relative to its own maximum. Scale it by the same factor."
+    return "Like ell, each acc is relative to the m of its half. Scale it by the same factor."

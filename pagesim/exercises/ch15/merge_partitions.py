@@ -7,7 +7,7 @@ sum, so its output is a proper attention output. The program also returns one nu
 lse = log2 Σ exp(score)
 
 A second, small kernel merges the outputs. The weight of partition i is 2^lse[i] ÷ Σ 2^lse[j].
-Complete it:
+Complete this kernel:
 
 ```python
 merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
@@ -19,8 +19,8 @@ merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
   the end of its sequence. Such a partition has **not written** its output, which is still NaN;
 * `out`: float32 `[queries, HEAD_DIM]`.
 
-(vLLM's CUDA kernel returns the largest score and the sum instead. The lse is computed from these
-two.)
+(vLLM's CUDA kernel returns the largest score and the sum instead, from which the lse can be
+computed.)
 
 One program merges the partitions of one query. In Triton, the length of a range is a power of two.
 So `part`, which is given, holds 0 to `PARTS - 1`, and `PARTS` may be more than `num_partitions`.
@@ -44,7 +44,7 @@ Compute `out`, which has `HEAD_DIM` elements. The line that stores it is given. 
 * not_divided (two partitions): Every partition has already divided by its sum.
 * first_query (two queries): The partitions of every query begin at the beginning of the tensor.
 * parts_as_step (three partitions, not a power of two): A query has PARTS partitions in memory.
-* no_mask (three partitions, not a power of two): There are as many partitions as the range is long.
+* no_mask (three partitions, not a power of two): There are PARTS partitions, so no mask is needed.
 * unwritten (one that was never written): A weight of 0 cancels any output, even NaN.
 * no_shift (large scores): Only the ratio of the weights matters, so the maximum need not be
   subtracted.

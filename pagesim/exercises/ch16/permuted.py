@@ -24,8 +24,8 @@ reads a slot of page 1 that holds no token, and it misses a token in page 0.
 
 ## Hints
 1. Which slots does the kernel read through the first table, and which through the second?
-2. Only the set of slots matters. Each slot is one term of a sum, and its position is inside its
-   key.
+2. Only the set of slots matters. Each slot is one term of a sum, and the position of its token is
+   inside the key.
 3. Collect `order[p // block_size] * block_size + p % block_size` for every token p that is read,
    from the first one in the window to the last. Compare the set with `range(first, num_tokens)`.
 
