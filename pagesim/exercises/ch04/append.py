@@ -207,7 +207,9 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     if yours["refs"] != right["refs"]:
         refs = right["refs"]
         block = min(each for each, _ in yours["refs"].items() ^ refs.items())
-        moves = "The count rises by one when a table gets the block, and falls when one loses it"
+        moves = (
+            "It rises by one when a table gets the block, and falls by one when a table loses it"
+        )
         owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
         return f"{owned}, so its reference count must be {refs.get(block, 0)}. {moves}."
     return "Take new blocks from the front of the free list."

@@ -121,7 +121,8 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
         return ""
     rest = count(length - most, "token")
     can_be = f"With a better pair it is {most} of {length}, so that only {rest} must be computed"
-    return f"{found} of your {len(yours[1])} tokens need not be computed. {can_be}."
+    tokens = f"Of {count(len(yours[1]), 'token')} in your second prompt"
+    return f"{tokens}, {found} need not be computed. {can_be}."
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:

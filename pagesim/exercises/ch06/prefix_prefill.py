@@ -116,7 +116,8 @@ def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
     position = lengths[seq] - new[seq] + wrong
     at = f"{lengths[seq]} - {new[seq]} + {wrong} = {position}"
     sees = f"It sees the keys 0 to {position} and no others"
-    return f"New token {wrong} of sequence {seq} is at position {at}. {sees}."
+    told = f"New token {wrong} of sequence {seq} is at position {at}. {sees}"
+    return f"{told}. If these are the keys that you chose, the fault is in ell or acc."
 
 
 def play(lengths: Ints, new: Ints, block: int) -> Timeline:

@@ -99,7 +99,7 @@ def why(head_size: int, block_size: int, x: int, tag: str) -> str:
     turns = f"The next {x} dimensions come only after all {block_size} slots"
     steps = {
         "the next dimension": f"{x} dimensions of a token are side by side: the next is 1 further.",
-        "the next slot": f"After {x} elements of a token come {x} of the next: it is {x} further.",
+        "the next slot": f"After {x} elements of a slot come {x} of the next slot, {x} further.",
         "the next piece": f"{turns}, so they are {block_size} * {x} further.",
         "the next head": f"One head of a block has {head_size} * {block_size} elements.",
         "the next block": "A block has the elements of all its heads.",

@@ -114,6 +114,9 @@ def call(merge: Callable[[State, State], State], first: Half, second: Half) -> S
 
 def why(yours: State, right: State) -> str:
     m, ell, _ = yours
+    if right[0] == -np.inf:
+        empty = "Both halves are empty, so m is -inf, and -inf - (-inf) is NaN"
+        return f"{empty}. Return the state of an empty half."
     if m != right[0]:
         return "The largest score of both halves is the larger of the two maxima."
     if not close(1e-9)(ell, right[1]):
