@@ -55,5 +55,6 @@ def lost(yours: list[int], right: list[int]) -> str:
     """What is wrong with a free list that has other blocks than the right one."""
     if sorted(yours) == sorted(right):
         return ""
-    odd = sorted(set(right) ^ set(yours)) or "some block twice"
-    return f"A block is either free or in one table. Look at {odd}."
+    odd = sorted(set(right) ^ set(yours))
+    look = f"Look at blocks {odd}" if odd else "Your list has a block twice"
+    return f"A block is either free or in one table. {look}."

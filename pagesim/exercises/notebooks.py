@@ -27,8 +27,8 @@ INTRO = """\
 # Exercises {chapter:02}: {title}
 
 Complete a function, and then run the `check` below it. If your solution is wrong, `check` shows the
-smallest case on which it fails: your result, the right one, and the rule that you broke. If blocks
-move in that case, you can also step through it in the player.
+smallest case on which it fails, with your result, the right result, and the reason. If blocks move
+in that case, you can also step through it in the player.
 
 * `hint("{first}")` gives you a hint. There are three: call it again for the next one.
 * `solution("{first}")` shows you the solution, but it asks whether you are sure.

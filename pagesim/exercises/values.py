@@ -138,14 +138,18 @@ def difference(yours: Any, expected: Any) -> str:
     while isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
             where = f" at {place}" if place else ""
-            return f"There are {len(b)} elements{where}, not {len(a)}."
+            return f"The number of elements{where} must be {len(b)}, not {len(a)}."
         roundly = close(1e-3, 1e-6)  # a rounding before it is not what matters
         unlike = [i for i, pair in enumerate(zip(a, b, strict=True)) if not roundly(*pair)]
         if not unlike:
             return ""
         a, b, place = a[unlike[0]], b[unlike[0]], f"{place}[{unlike[0]}]"
+    if isinstance(b, dict):
+        return ""  # too much to be read at a glance: the page says what it is
     return (
-        f"The first difference is at {place}: {shown(a, 80)}, not {shown(b, 80)}." if place else ""
+        f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
+        if place
+        else ""
     )
 
 

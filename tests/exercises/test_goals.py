@@ -31,7 +31,7 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
         ("7.2", [1.5, "recompute"], "between 0 and 1"),
         ("7.2", [0.08, "because"], "The reason must be one of"),
         ("7.2", [0.08, "idle"], "Without a watermark"),
-        ("7.3", [0], "the place of the victim"),
+        ("7.3", [0], "the index of the victim"),
         ("7.5", [[], "back"], "1 to 3 requests"),
         ("7.5", [[(1, 1)] * 4, "back"], "1 to 3 requests"),
         ("7.5", [[(1, 1, 1)], "back"], "a pair of two ints"),

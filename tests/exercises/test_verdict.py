@@ -130,7 +130,7 @@ def test_where_a_long_answer_differs_is_named() -> None:
     verdict = SLOTS.judge(long, Answer([*range(89), 0]))
     assert verdict is not None and (verdict.yours, verdict.expected) == ("… [0]", "… [89]")
     assert verdict.why.startswith(
-        "The first difference is at [89]: 0, not 89. Token 89 is in logical"
+        "The first difference is at [89]: yours is 0, right is 89. Token 89 is in logical"
     )
 
 

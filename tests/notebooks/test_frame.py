@@ -104,7 +104,10 @@ def test_the_time_is_what_its_length_takes(name: str) -> None:
 @every_chapter
 def test_the_names_of_vllm_are_in_its_release(name: str) -> None:
     release = "0.33.0" if name.startswith(TODAY) else "0.6.4.post1"
-    known, places = NAMES[release], under(f"<summary>Where this is in vLLM {release}</summary>", opening(chapter(name)))
+    known, places = (
+        NAMES[release],
+        under(f"<summary>Where this is in vLLM {release}</summary>", opening(chapter(name))),
+    )
     assert len(places) >= 2
     for place in places:
         file, *names = re.findall(r"`([^`]+)`", place)

@@ -1,29 +1,33 @@
 """# 0.3 Break the kernel on purpose ★
 
 The cache holds two sequences. `tables` has their block tables, and `lengths` has their numbers of
-tokens. Every slot without a token is NaN. `check` runs `paged_attention_v1` through tables that you
-made wrong on purpose. Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`. It returns
-two copies of `tables`, and in each copy exactly one block id is changed.
+tokens. Every slot without a token holds NaN ("not a number"), and whatever is computed with a NaN
+is NaN, too. `check` runs the attention kernel `paged_attention_v1`, but it gives the kernel block
+tables that you have made wrong on purpose.
+
+Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`. The function returns two copies
+of `tables`. In each copy, exactly one block id is changed.
 
 1. With the first copy, the kernel's output must contain a NaN.
 2. With the second copy, the output must be wrong but must not contain a NaN.
 
-Sequence 0 always fills at least one block. For tables `[[2], [3]]` and lengths `[4, 2]`, in blocks
-of 4 slots, `([[0], [3]], [[2], [2]])` is right. Which of the two mistakes would you rather have in
-production, and why?
+Sequence 0 always fills at least one block. Example: for the tables `[[2], [3]]` and the lengths
+`[4, 2]`, in blocks of 4 slots, `([[0], [3]], [[2], [2]])` is right. Which mistake would you
+rather have in production, the one with a NaN or the one without? And why?
 
 ## Hints
 1. A NaN comes from a slot without a token. Which blocks have such slots, and which have none?
-2. In the first copy, name a block that is in neither table. In the second, name a block whose slots
-   all hold tokens, so that only the output can show the mistake.
-3. Block tables[0][0] is full, and sequence 1 must not read it. Put its id into sequence 1's table,
-   into an entry that is read: the last such entry is (lengths[1] - 1) // block_size.
+2. In the first copy, name a block that is in neither table. In the second copy, name a block whose
+   slots all hold tokens, so that the output is wrong but has no NaN.
+3. Block `tables[0][0]` is full, and sequence 1 must not read it. For the second copy, put the id of
+   this block into the table of sequence 1. Choose an entry that the kernel reads: the last such
+   entry is `(lengths[1] - 1) // block_size`.
 
 ## Wrong answers
 * outside (two sequences): An id that does not exist gives NaN.
 * untouched_twice (two sequences): A block that belongs to no sequence holds ordinary numbers.
 * other_way_round (two sequences): Reading another sequence's token gives NaN.
-* its_own_block (two sequences): A copy of the right table is a wrong table.
+* its_own_block (two sequences): A copy of the tables is enough, even if no id in it is different.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel
@@ -133,7 +137,7 @@ def why(yours: list[Tables], *given: Any) -> str:
     if got.startswith("refused"):
         return f"The launcher checks the tables first. It refuses your {which} ones: {got[9:]}."
     if got == NAN:
-        rule = "let it read only slots that hold a token, of whichever sequence"
+        rule = "let the kernel read only slots that hold a token, of whichever sequence"
         read = "Your second tables give NaN: the kernel read a slot without a token"
         return f"{read}. For an output that is wrong without a NaN, {rule}."
     if got == WRONG:

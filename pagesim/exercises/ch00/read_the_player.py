@@ -1,34 +1,39 @@
 """# 0.2 Reading a run ★
 
-`run.at(k)` is the state after `k` events, which the player shows as step `k`. `run[k]` is the event
-that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each sequence to its
-table, and a table has `block_ids`. `run[k].effects` lists what the event did to blocks. Every
-effect has a `kind`. If the kind is `"write"`, the effect has the `block` that was written and, as
-`table`, the name of the sequence that wrote.
+A run is a series of events. `run.at(k)` is the state after the first `k` of them, and the player
+shows this state as step `k`. `run[k]` is the event that leads from step `k` to step `k + 1`.
 
-Write `owners(run, block)`. It returns a pair. The first part lists every change of the block's
-owner as `(step, owner)`: `step` is the first step that shows the change, and `owner` is None if the
-block is free. The second part is the sequence that was the last to write into the block, or None if
-no one did.
+* `run.at(k).tables` maps the name of each sequence to its table, and a table has `block_ids`. The
+  names are numbers here: `s2` is called 2.
+* `run[k].effects` lists what the event did to blocks. Every effect has a `kind`. If the kind is
+  `"write"`, the effect also has the `block` that was written to and, as `table`, the name of the
+  sequence that wrote to it.
 
-Suppose `s0` arrives and leaves, and then `s2` gets the same block 4. The pair is
-`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. In these
-runs, no block has two owners at the same time.
+Write `owners(run, block)`. The function returns a pair:
+
+1. a list of every change of the block's owner, as `(step, owner)`. `step` is the first step that
+   shows the change. `owner` is the name of the new owner, or None if the block is free now;
+2. the name of the sequence that was the last to write to the block, or None if none did.
+
+Example: `s0` arrives and takes block 4. Then `s0` leaves, and after that `s2` arrives and takes
+block 4. For this block, the pair is `([(1, 0), (2, None), (3, 2)], 2)`.
+
+A sequence may reserve a block and never write to it. In these runs, no block has two owners at the
+same time.
 
 ## Hints
 1. Step 0 is the state before the first event. How many steps does a run of 3 events have?
-2. For each step from 1 to len(run), find the table in run.at(step).tables that has the block, if
-   there is one. Write down the step whenever the owner changes.
-3. For the last sequence that wrote, look through run[step - 1].effects for effect.kind == 'write'
-   and effect.block == block. Keep the last effect.table.
+2. For each step from 1 to `len(run)`, look for the block in the tables of `run.at(step)`. The owner
+   is the sequence whose table has it, or None. Write down the step whenever the owner changes.
+3. For the last sequence that wrote, look through `run[step - 1].effects` for effects with
+   `effect.kind == 'write'` and `effect.block == block`. Keep the last `effect.table`.
 
 ## Wrong answers
 * event_for_step (one event): Event k has the same number as the step that it leads to.
 * frees_left_out (a block that changes hands): A block belongs to its last owner until another
   sequence takes it.
-* state_before (one event): run.at(k) is the state that event k finds, so it shows what event k
-  does.
-* any_effect_writes (a block that changes hands): Everything that happens to a block writes into it.
+* state_before (one event): run.at(k) already shows what event k does.
+* any_effect_writes (a block that changes hands): Everything that happens to a block writes to it.
 
 ## vLLM
 * vllm/core/block/block_table.py: BlockTable.physical_block_ids
@@ -146,18 +151,19 @@ def oracle(acts: Acts, block: int) -> Owners:
 def why(yours: Owners, right: Owners, block: int) -> str:
     truth, last = right
     if not isinstance(yours[0], list):
-        return "The pair begins with the list of changes. The last sequence that wrote is second."
+        return "The first part of the pair is the list of changes, the second the last writer."
     changes = [(step, owner) for step, owner in yours[0]]
     if truth and changes == [(step - 1, owner) for step, owner in truth]:
         step = truth[0][0]
         event = f"Event {step - 1} leads from step {step - 1} to step {step}"
-        return f"{event}: run.at({step}) is the first state that shows what it did."
+        return f"{event}: run.at({step}) is the first state that shows what event {step - 1} did."
     if changes != truth:
         odd = [c for c in [*changes, *truth] if (c in changes) != (c in truth)]
         step, owner = (odd or changes)[0]
-        is_so = "is" if (step, owner) in truth else "is not"
         what = "becomes free" if owner is None else f"becomes s{owner}'s"
-        return f"Block {block} {what} at step {step}: this {is_so} what the player shows."
+        if (step, owner) in truth:
+            return f"Block {block} {what} at step {step}. This change is missing in your list."
+        return f"In your list, block {block} {what} at step {step}. The player does not show that."
     if last is None:
-        return f"No event has a 'write' effect on block {block}: nothing was ever written there."
-    return f"In the last event with a 'write' effect on block {block}, s{last} writes."
+        return f"No event has a 'write' effect on block {block}, so no sequence wrote to it."
+    return f"The last event with a 'write' effect on block {block} is a write of s{last}."

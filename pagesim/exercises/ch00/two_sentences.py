@@ -1,26 +1,29 @@
 """# 0.1 Two sentences ★
 
 Two sentences arrive in an empty cache, one after the other. Every word is one token, and a block
-has `block_size` slots. What will the player show? Write
-`predict(first, second, num_blocks, block_size)`. It returns three lists of block ids: the block
-table of the first sentence, the block table of the second, and the free list when both have
-arrived.
+has `block_size` slots. At first all blocks are free: the free list is 0, 1, 2, … up to
+`num_blocks - 1`. What will the player show?
 
-`predict("Alice was beginning to get", "Call me Ishmael", 6, 4)` is `([0, 1], [2], [3, 4, 5])`.
+Write `predict(first, second, num_blocks, block_size)`. The function returns three lists of block
+ids: the block table of the first sentence, the block table of the second, and the free list when
+both sentences have arrived. (The player calls the sentences `s0` and `s1`.)
+
+Example: `predict("Alice was beginning to get", "Call me Ishmael", 6, 4)` is
+`([0, 1], [2], [3, 4, 5])`.
 
 Then try sentences of your own, and compare your prediction with `pagesim.Story`.
 
 ## Hints
 1. Suppose a block holds 4 words. How many blocks does a sentence of 5 words need? How many does one
    of 8 words need?
-2. The first sentence takes its blocks from the front of the free list. The second takes them from
-   what is left.
-3. The number of blocks is the number of words divided by block_size, rounded up: (words +
-   block_size - 1) // block_size. Cut that many off the front of list(range(num_blocks)), once for
-   each sentence.
+2. The first sentence takes its blocks from the front of the free list. The second sentence takes
+   its blocks from what is left.
+3. The number of blocks is the number of words divided by `block_size`, rounded up:
+   `(words + block_size - 1) // block_size`. Cut that many off the front of
+   `list(range(num_blocks))`, once for each sentence.
 
 ## Wrong answers
-* from_zero (two words): Every sequence numbers its blocks from 0.
+* from_zero (two words): The blocks of every sequence are numbered from 0.
 * one_too_many (the second sentence fills its blocks): A sequence whose last block is full already
   has the next one.
 * last_block_shared (two words): Empty slots are filled first, even in the block of another
@@ -96,17 +99,15 @@ def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) ->
     for number, sentence in enumerate((first, second)):
         table, truth, words = yours[number], right[number], counted(len(sentence.split()), "word")
         if len(table) != len(truth):
-            needs = f"a block holds {block_size}, so it needs {counted(len(truth), 'block')}"
-            rule = (
-                "The last one may be partly empty, but none is taken before there is a word for it"
-            )
-            return f"s{number} has {words} and {needs}. {rule}."
+            needs = f"s{number} has {words}, and a block holds {block_size}"
+            rule = "Its last block may have room, but none is taken before there is a word for it"
+            return f"{needs}. So s{number} needs {counted(len(truth), 'block')}. {rule}."
         if number and (shared := set(table) & set(right[0])):
             rule = "Both sentences take blocks from one pool, and no block has two owners here"
             return f"Block {min(shared)} belongs to s0. {rule}, not even one with empty slots."
         if table != truth:
             first_ones = counted(len(truth), "block")
-            return f"s{number} takes {first_ones} from the front of the free list, in its order."
+            return f"s{number} takes {first_ones} from the front of the free list, one by one."
     return "The free list has the blocks that are left, in the order in which they will be taken."
 
 

@@ -1,31 +1,37 @@
 """# 1.2 The allocation of Orca (Pow2) ★★
 
-Orca (Pow2) stands for a server that guesses the length of an output to within a factor of two. It
-asks for as many slots as the prompt has tokens, plus the smallest power of two that is large enough
-for the output. But it never asks for more than `longest`, the model's longest sequence. Its **buddy
-allocator** hands out only powers of two: a request that asks for 12 slots takes 16 from the pool.
+Orca (Pow2) is a server that knows the length of each output only to within a factor of two. For a
+request, the server asks its allocator for one slot per token of the prompt, plus room for the
+output: the smallest power of two that is at least as large as the output. But it never asks for
+more than `longest` slots, the length of the longest sequence that the model allows.
 
-Write `pow2_row(prompt, answer, longest, pool)`, where `answer` is the length of the output. It
-returns a tuple: how many slots such a request asks for, and how many requests of this kind run at
-the same time in a pool of `pool` slots.
+The allocator is a **buddy allocator**, which hands out only powers of two. If the server asks for
+12 slots, the request takes 16 from the pool.
 
-`pow2_row(8, 3, 64, 64)` is `(12, 4)`. The request asks for 8 + 4 slots and takes 16, and 64 slots
-have room for 4 such requests.
+Write `pow2_row(prompt, answer, longest, pool)`. `prompt` and `answer` are the lengths of the prompt
+and of the output, in tokens. All requests are alike. The function returns a tuple: how many slots
+the server asks for per request, and how many such requests run at the same time in a pool of `pool`
+slots.
+
+Example: `pow2_row(8, 3, 64, 64)` is `(12, 4)`. The server asks for 8 + 4 slots, so each request
+takes 16, and 64 slots have room for 4 of them.
 
 ## Hints
-1. Two different parts of the server round up two different numbers. Which ones?
-2. The server rounds up only the output. The allocator rounds up what it is asked for.
-3. asked = min(prompt + the smallest power of two that is at least answer, longest). The pool has
-   room for pool // (the smallest power of two that is at least asked).
+1. Two different numbers are rounded up, one by the server and one by its allocator. Which ones?
+2. The server rounds up only the output. The allocator rounds up the whole number of slots that the
+   server asks for.
+3. `asked` is `min(prompt + guess, longest)`, where `guess` is the smallest power of two that is at
+   least `answer`. The number of requests is `pool // granted`, where `granted` is the smallest
+   power of two that is at least `asked`.
 
 ## Wrong answers
-* rounds_both_together (the row is no power of two): Prompt and output together are rounded up to a
-  power of two.
-* granted_as_asked (the row is no power of two): A request takes from the pool exactly what it asks
-  for.
+* rounds_both_together (the allocation is no power of two): Prompt and output together are rounded
+  up to a power of two.
+* granted_as_asked (the allocation is no power of two): A request takes from the pool exactly what
+  the server asks for.
 * strictly_more (a plain one): The guess must be larger than the output.
-* no_limit (longer than the model allows): The server asks for its guess, however long a sequence
-  may become.
+* no_limit (longer than the model allows): The server asks for its whole guess, even if no sequence
+  may become that long.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate, which has no guess to make
@@ -81,9 +87,9 @@ def case(prompt: int, answer: int, longest: int, pool: int) -> Case:
     if row > longest:
         tag = "longer than the model allows"
     elif row > prompt + answer:
-        tag = "the answer is no power of two"
+        tag = "the output is no power of two"
     elif row != power_of_two_from(row):
-        tag = "the row is no power of two"
+        tag = "the allocation is no power of two"
     return Case((prompt, answer, longest, pool), tag=tag)
 
 
@@ -120,9 +126,9 @@ def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: 
         grants = f"A buddy allocator hands out powers of two, so {asked} slots cost {costs}"
         return f"{grants}. A pool of {pool} slots has room for {counted(batch, 'such request')}."
     if yours[0] == power_of_two_from(prompt + answer):
-        guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
-        return f"The server knows the prompt, so it guesses only the output: {guessed}."
+        known = f"Then the prompt of {counted(prompt, 'token')} is added"
+        return f"Only the output is rounded up, to {guess}. {known}."
     if asked == longest:
-        return f"No sequence can be longer than {longest}, so the server never asks for more."
+        return f"No sequence can be longer than {longest}, so the server never asks for more slots."
     power = f"The smallest power of two for an output of {answer} is {guess}"
     return f"{power}. With the prompt, that makes {asked}."

@@ -1,38 +1,43 @@
 """# 1.3 Two streams against the rule ★★
 
-"Blocks beat contiguous memory, and the more a server knows about the output, the better." Find
-requests for which this is not true. Write `stream(wanted, block_size)`. It returns
-`(pool, longest, requests)`: the slots of the pool (at most 10,000), the longest sequence that the
-model allows, and at least 50 requests as `(prompt, output)`, in tokens. All of them wait from the
-beginning.
+Chapter 1 suggests a rule: blocks waste less than contiguous memory, and the more a server knows
+about the output, the less it wastes. Find two streams of requests for which this is not true.
 
-* If `wanted` is `"rows as good as pages"`, compare the policy `max`, contiguous memory, with
-  `paged`, blocks of `block_size` slots. The shares of the pool that hold tokens must differ by less
-  than 1 percentage point, and the share of `paged` must be at least 90 %.
-* If `wanted` is `"oracle worse than pow2"`, the share under `oracle` must be at least 1 percentage
-  point *lower* than under `pow2`. If you are sure that this is impossible, return None.
+Write `stream(wanted, block_size)`. The function returns `(pool, longest, requests)`: the slots of
+the pool (at most 10,000), the longest sequence that the model allows, and a list of 50 to 1,000
+requests as `(prompt, output)`, in tokens. All requests wait from the beginning. `check` serves them
+under two policies and compares the shares of the pool that hold tokens.
+
+* If `wanted` is `"rows as good as pages"`, the two policies are `max` (contiguous memory, `longest`
+  slots for every request) and `paged` (blocks of `block_size` slots). The two shares must differ by
+  less than 1 percentage point, and the share under `paged` must be at least 90 %.
+* If `wanted` is `"oracle worse than pow2"`, the two policies are `oracle`, which knows the length
+  of every output, and `pow2` of exercise 1.2, which guesses it. The share under `oracle` must be at
+  least 1 percentage point *lower* than the share under `pow2`. If you are sure that this is
+  impossible, return None.
 
 `pagesim.simulate([Request("s0", 0.0, prompt, output), …], policy="max", pool=pool,
-max_model_len=longest).waste.mean()["token"]` is the share in percent. (`check` runs `paged` with
-`watermark=0.0`.) All policies but `paged` use the buddy allocator of exercise 1.2, so an allocation
-of 12 slots costs 16. A step computes at most 2,048 tokens of prompts.
+max_model_len=longest).waste.mean()["token"]` is such a share, in percent. `Request` is in
+`pagesim.workload`. For `paged`, `check` uses `Paged(block_size, watermark=0.0)` of
+`pagesim.simulation`. All policies but `paged` use the buddy allocator of exercise 1.2, so an
+allocation of 12 slots costs 16. A step computes at most 2,048 tokens of prompts.
 
 ## Hints
-1. For the first case: when is no slot of an allocation reserved or internal? For the second: if a
-   small request is admitted a little too early, what happens to the large one behind it?
-2. For the first, use prompts that nearly fill the allocation, outputs of one token, allocations
-   that are a power of two, and a pool that is a multiple of them. For the second, generate random
-   streams of two or three kinds of requests, in pools that hold two or three allocations, and keep
-   the worst.
-3. For the first, return (8 * 64, 64, [(63, 1)] * 50). For the second, search with longest 16 and a
-   pool of 32, and let one long and two short kinds of requests take turns.
+1. For the first question: when is no slot of an allocation reserved or internal? For the second: if
+   a small request is admitted a little too early, what happens to the large one behind it?
+2. For the first question, use prompts that nearly fill the allocation, outputs of one token,
+   allocations that are a power of two, and a pool that is a multiple of them. For the second,
+   generate random streams of two or three kinds of requests, in pools that hold two or three
+   allocations, and keep the stream that is worst for `oracle`.
+3. For the first question, return `(8 * 64, 64, [(63, 1)] * 50)`. For the second, search with
+   `longest = 16` and a pool of 32, and let one long and two short kinds of requests take turns.
 
 ## Wrong answers
-* long_answers (rows as good as pages): It is enough that every sequence fills its allocation in the
+* long_answers (rows as good as pages): It is enough if every sequence fills its allocation in the
   end.
 * short_requests (rows as good as pages): An output of one token reserves next to nothing, so next
   to nothing is lost.
-* too_few (rows as good as pages): A handful of requests is enough to tell.
+* too_few (rows as good as pages): A handful of requests is enough to compare two policies.
 * nothing_waits (rows as good as pages): If all requests have room, any kind of memory is as good as
   any other.
 * cannot_be (oracle worse than pow2): A server that reserves exactly what is needed is never worse
@@ -56,7 +61,7 @@ ROWS, ORACLE = "rows as good as pages", "oracle worse than pow2"
 POLICIES = {ROWS: ("max", "paged"), ORACLE: ("oracle", "pow2")}
 EXAMPLES = {ROWS: (128, 64, [(63, 1)]), ORACLE: (32, 16, [(9, 2), (3, 3), (1, 3)])}
 BUDGET = 2048
-"""Tokens of an iteration, where nothing else is said."""
+"""Tokens of a step, where nothing else is said."""
 
 
 def stream(wanted: str, block_size: int) -> tuple[int, int, list[tuple[int, int]]] | None:
@@ -108,9 +113,10 @@ def simulated(policy: str, stream: Stream, block_size: int, record: bool = False
 
 def why(yours: dict[str, Stream | None], wanted: str, block_size: int) -> str:
     if (stream := yours["stream"]) is None:
-        hole = "may take the room that a larger request behind it needs"
+        hole = "it may take the room that a larger request behind it needs"
         search = "Search small pools, with two or three kinds of requests"
-        return f"There is one: a smaller request is admitted earlier and {hole}. {search}."
+        early = "under oracle, a smaller request is admitted earlier"
+        return f"There is one: {early}, and {hole}. {search}."
     pool, longest, requests = stream
     if len(requests) < 50:
         return "Return at least 50 requests, so that the pool is full most of the time."
@@ -118,14 +124,14 @@ def why(yours: dict[str, Stream | None], wanted: str, block_size: int) -> str:
         return "Use at most 10,000 slots and 1,000 requests: a small stream shows as much."
     names = POLICIES[wanted]
     one, other = (simulated(name, stream, block_size).waste.mean()["token"] for name in names)
-    shares = f"{names[0]} {one:.1f} % and {names[1]} {other:.1f} %"
+    shares = f"{one:.1f} % under {names[0]} and {other:.1f} % under {names[1]}"
     good = abs(one - other) < 1 if wanted == ROWS else one <= other - 1
     if good and (wanted == ORACLE or other >= 90):
         return ""
-    got = f"{'Half empty' if good else 'Not shown'}: {shares} of the slots hold tokens"
+    got = f"The shares of the slots that hold tokens are {shares}"
     if wanted == ORACLE:
-        rule = "be at least 1 point lower than that of pow2"
-        return f"{got}. The share of oracle must {rule}."
+        rule = "at least 1 percentage point lower"
+        return f"{got}. The share under oracle must be {rule}."
     if (costs := power_of_two_from(longest)) > longest:
         rule = "a buddy allocator hands out only powers of two"
         return f"{got}. An allocation of {longest} slots costs {costs}: {rule}."

@@ -1,31 +1,34 @@
 """# 1.1 The slots of an allocation ★
 
 From its arrival to its end, a request holds a contiguous allocation of `row` slots. Its prompt has
-`prompt` tokens, and its output will have `answer` tokens. At this moment, `stored` tokens are in
-the allocation, including those of the prompt.
+`prompt` tokens, and its output will have `answer` tokens. Now the allocation holds `stored` tokens,
+including those of the prompt.
 
-Write `waste(prompt, answer, stored, row)`. It returns how many of the slots are **token**,
-**reserved** and **internal**, as a tuple in this order. The chapter's table says what the three
-mean.
+* A **token** slot holds a token.
+* A **reserved** slot is empty now, but the request will use it.
+* An **internal** slot belongs to the allocation, but the request will never use it.
 
-With a prompt of 6 tokens, an output of 6, 8 tokens stored and an allocation of 32 slots, it is
-`(8, 4, 20)`. (The last token of an output is never stored. Its slot counts as reserved until the
-end.)
+Write `waste(prompt, answer, stored, row)`. The function returns how many of the slots are token,
+reserved and internal, as a tuple in this order.
+
+Example: `waste(6, 6, 8, 32)` is `(8, 4, 20)`. The request has 8 tokens now, and it will have 12.
+(The last token of an output is never stored. Its slot counts as reserved until the end.)
 
 ## Hints
 1. Each slot of the allocation is of exactly one kind. What must the three numbers add up to?
-2. At its end, the request has prompt + answer tokens. Which slots will it never reach?
-3. Token slots are those that are stored. Reserved are those still missing from prompt + answer.
-   Internal is what the allocation has beyond prompt + answer.
+2. At its end, the request has `prompt + answer` tokens. Which slots will it never reach?
+3. `stored` slots hold a token. As many slots are reserved as tokens are still missing from
+   `prompt + answer`. All slots beyond `prompt + answer` are internal.
 
 ## Wrong answers
-* all_the_rest_is_reserved (a row longer than the request): Every empty slot that a request holds is
-  reserved for it.
-* reserved_from_the_prompt_on (some of the answer is there): The whole output stays reserved,
+* all_the_rest_is_reserved (an allocation longer than the request): Every empty slot that a request
+  holds is reserved for it.
+* reserved_from_the_prompt_on (some of the output is there): The whole output stays reserved,
   however much of it is already stored.
-* reserved_is_internal (a row as long as the request): An empty slot is wasted, whatever comes
-  later.
-* prompt_beside_stored (a row as long as the request): The stored tokens come on top of the prompt.
+* reserved_is_internal (an allocation as long as the request): An empty slot is lost, even if a
+  token will come into it.
+* prompt_beside_stored (an allocation as long as the request): The stored tokens come on top of the
+  prompt.
 
 ## vLLM
 * vllm/core/block/block_table.py: BlockTable.append_token_ids, which replaces the row
@@ -74,8 +77,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def case(prompt: int, answer: int, stored: int, row: int) -> Case:
-    tag = f"a row {'longer than' if row > prompt + answer else 'as long as'} the request"
-    tag = "some of the answer is there" if stored > prompt else tag
+    tag = f"an allocation {'longer than' if row > prompt + answer else 'as long as'} the request"
+    tag = "some of the output is there" if stored > prompt else tag
     return Case((prompt, answer, stored, row), tag=tag)
 
 
@@ -94,14 +97,14 @@ def oracle(
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
-        return f"The allocation holds {counted(stored, 'token')}, including those of the prompt."
+        return f"The allocation holds {counted(stored, 'token')} in all, the prompt included."
     if yours[1] == answer != right[1]:
-        written = f"{stored - prompt} of the {counted(answer, 'token')}"
-        return f"Of the output, {written} are stored, and their slots are no longer reserved."
+        written = counted(stored - prompt, "token")
+        return f"A slot that holds a token is no longer reserved. The output has {written} already."
     ends = f"The request ends with {prompt} + {answer} tokens"
     if yours[1] == row - stored != right[1]:
-        last = f"so it will never use the last {counted(right[2], 'slot')}. That is internal"
-        return f"Reserved slots are those that will be used. {ends}, {last}."
+        never = f"so {counted(right[2], 'slot')} will never hold a token. That is internal"
+        return f"Reserved slots are those that will be used. {ends}, {never}."
     if sum(yours) != row:
         return f"Each of the {row} slots is of exactly one kind, but yours add up to {sum(yours)}."
     used = f"{counted(right[1], 'slot')} will still be used. That is what reserved means"

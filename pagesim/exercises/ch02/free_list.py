@@ -3,25 +3,29 @@
 Sequences arrive and leave. A sequence that arrives takes the blocks that it needs from the free
 list. When it leaves, its blocks are freed.
 
-Write `free_list_after(num_blocks, ops)`. It returns the free list at the end, in the order in which
-the blocks would be taken. `ops` is a list of `("in", name, blocks)` and `("out", name)`. At the
-beginning, the blocks 0 to `num_blocks - 1` are free, in this order.
+Write `free_list_after(num_blocks, ops)`. The function returns the free list at the end, in the
+order in which the blocks would be taken. `ops` is a list of what happens:
 
-`free_list_after(6, [("in", "a", 2), ("out", "a")])` is `[1, 0, 2, 3, 4, 5]`. The rule behind this
-order is in section 2.
+* `("in", name, blocks)`: a sequence of this name arrives and takes `blocks` blocks;
+* `("out", name)`: the sequence of this name leaves.
+
+At the beginning, the blocks 0 to `num_blocks - 1` are free, in this order.
+
+Example: `free_list_after(6, [("in", "a", 2), ("out", "a")])` is `[1, 0, 2, 3, 4, 5]`. Section 2 of
+the chapter has the rule behind this order.
 
 ## Hints
 1. Which block was freed last? That block is taken first.
-2. The blocks of a table are freed from the first to the last. Each one goes to the front of the
+2. The blocks of a table are freed from the first to the last. Each of them goes to the front of the
    free list.
 3. When a sequence arrives, cut its blocks off the front of the list. When it leaves, go through its
-   table, for block in table, and call free.insert(0, block).
+   table with `for block in table`, and call `free.insert(0, block)`.
 
 ## Wrong answers
 * first_in_first_out (one block comes back): The block that has been free the longest is taken
   first.
 * sorted (a table comes back): The free block with the lowest id is taken first.
-* as_a_run (a table comes back): The blocks of a table return together and keep their order.
+* as_a_run (a table comes back): The blocks of a table go back together and keep their order.
 * taken_from_the_end (nothing left yet): Blocks are taken from the end of the list.
 
 ## vLLM
@@ -106,10 +110,9 @@ def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
     before, _ = oracle(num_blocks, ops[:-1])
     back = [block for block in right if block not in before]
     if yours == sorted(right):
-        return (
-            f"The list is never sorted: {back} went to the front, each in front of the one before."
-        )
+        freed = f"first {', then '.join(map(str, back[::-1]))}"
+        return f"The list is never sorted. Freed blocks go to its front one by one: {freed}."
     if yours[-len(back) :] == back[::-1]:
-        return "A freed block goes to the FRONT of the list, so it is the first to be taken again."
+        return "A freed block goes to the front of the list, so it is the first to be taken again."
     rule = "The blocks of a table are freed in order, and each goes to the front of the list"
     return f"{rule}. So the last block of the table, {back[0]} here, ends up first."

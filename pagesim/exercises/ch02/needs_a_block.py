@@ -1,16 +1,19 @@
 """# 2.2 A new block ★
 
 A sequence of `length` tokens is stored in blocks of `block_size` slots, and it holds no more blocks
-than it needs. Write `needs_a_block(length, block_size)`. It returns True if the next token needs a
-new block, and False if there is still room in the last one. One line is enough, as long as it is
-right for every block size.
+than it needs. Write `needs_a_block(length, block_size)`. The function returns True if the next
+token needs a new block, and False if there is still room in the last one. One line is enough, as
+long as it is right for every block size.
 
-`needs_a_block(4, 4)` is True: four tokens fill the block. `needs_a_block(5, 4)` is False.
+Example: `needs_a_block(4, 4)` is True, because four tokens fill the block. `needs_a_block(5, 4)` is
+False.
 
 ## Hints
-1. Take blocks of 4 slots. Draw the last block of a sequence of 3, of 4 and of 5 tokens.
+1. Take blocks of 4 slots. Draw the last block of a sequence of 3, of 4 and of 5 tokens. Which of
+   them has room for one more token?
 2. The last block is full when the length is a multiple of the block size.
-3. Return length % block_size == 0. If you wrote another line, try it with a block size of 1 too.
+3. Return `length % block_size == 0`. If you wrote a different line, try it with a block size of 1
+   too.
 
 ## Wrong answers
 * length_after (one token): The length is one more than a multiple of the block size when a new

@@ -1,26 +1,29 @@
 """# 2.4 The slot mapping of a batch ★★
 
-A step of the model computes several sequences at once. Some bring a whole prompt, some a chunk of a
-long prompt, and some only decode, which is one token. All their tokens are in one list, sequence
-after sequence.
+A step of the model computes several sequences at once. For some of them, the step computes a whole
+prompt; for some, a chunk of a long prompt; and for those that decode, only one token. All these
+tokens are in one list, sequence after sequence.
 
 Before attention, the key and value of every token are written to the cache. The **slot mapping**
-says to which slot. If the list has been padded to a fixed size, the padding has slot -1, which
-means that nothing is written.
+says which slot each token goes to. If the list has been padded to a fixed size, the padding has
+slot -1, which means that nothing is written.
 
-Write `slot_mapping(batch, block_size, num_tokens)`. It returns a list of `num_tokens` ints. `batch`
-has a tuple `(table, computed, length)` for each sequence: its block table, the number of its tokens
-that are already in the cache, and the number of its tokens after this step. So the step computes
-the positions `computed` to `length - 1`.
+Write `slot_mapping(batch, block_size, num_tokens)`. The function returns a list of `num_tokens`
+ints. `batch` has a tuple `(table, computed, length)` for each sequence: its block table, the number
+of its tokens that are already in the cache, and the number of its tokens after this step. So the
+step computes the positions `computed` to `length - 1`.
 
-With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5, 0, -1, -1]`.
+Example, with blocks of 4: `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is
+`[4, 5, 0, -1, -1]`. The first sequence computes positions 0 and 1, and the second computes
+position 4.
 
 ## Hints
-1. Which positions does this step compute? Write them down for (table, 4, 5) and for (table, 0, 2).
-2. Exercise 2.1 computes the slot of a position. Here the positions go from computed to length - 1,
-   for one sequence after the other.
-3. Append table[p // block_size] * block_size + p % block_size for each p in range(computed,
-   length). At the end, add [-1] * (num_tokens - len(slots)).
+1. Which positions does this step compute? Write them down for `(table, 4, 5)` and for
+   `(table, 0, 2)`.
+2. Exercise 2.1 computes the slot of a position. Here the positions go from `computed` to
+   `length - 1`, for one sequence after the other.
+3. Append `table[p // block_size] * block_size + p % block_size` for each p in
+   `range(computed, length)`. At the end, add `[-1] * (num_tokens - len(slots))`.
 
 ## Wrong answers
 * decode_at_the_length (a decode): The new token of a sequence of n tokens is at position n.
@@ -36,7 +39,7 @@ With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5,
 """
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, parted, placed_together
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
 
@@ -111,18 +114,18 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     spans = [range(computed, length) for _, computed, length in batch]
     tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
     if len(yours) != len(right):
-        padding = len(right) - len(tokens)
-        rest = f" and {padding} for padding, which must be -1" if padding else ""
-        return f"Entries needed: {len(tokens)} for tokens{rest}. Your mapping has {len(yours)}."
+        rest = ", and the rest is padding, which is -1" if len(right) > len(tokens) else ""
+        problem = f"The length of the mapping must be {len(right)}, not {len(yours)}"
+        return f"{problem}. This step computes {count(len(tokens), 'token')}{rest}."
     place = parted(yours, right)
     if right[place] == -1:
-        wrong = f"your {yours[place]} would make the kernel write something"
+        wrong = f"with {yours[place]}, the kernel would write into that slot"
         return f"Entry {place} is padding, not a token. It must be -1: {wrong}."
     seq, position = tokens[place]
     table, _, length = batch[seq]
     block, offset = divmod(position, block_size)
-    where = f"in block {table[block]} at offset {offset}: slot {right[place]}"
-    where = f"Entry {place} is for token {position} of sequence {seq}, which is {where}."
+    where = f"It is in block {table[block]} at offset {offset}, so its slot is {right[place]}"
+    where = f"Entry {place} is for the token at position {position} of sequence {seq}. {where}."
     if len(spans[seq]) == 1:
         where += f" A decode computes the last of {length} tokens, at position {length - 1}."
     return where

@@ -1,19 +1,20 @@
 """# 2.1 Slots ★
 
-A sequence has `num_tokens` tokens, stored in blocks of `block_size` slots. Its block table holds
-the physical id of each of its logical blocks. The slots of the cache are numbered block after
-block, so block 1 begins at slot `block_size`.
+A sequence has `num_tokens` tokens, stored in blocks of `block_size` slots. Its block table lists
+the ids of the physical blocks that hold its tokens, in the order of the tokens. The slots of the
+cache are numbered block after block, so block 1 begins at slot `block_size`.
 
-Write `slots(table, num_tokens, block_size)`. It returns the slot of every token, as a list of ints.
+Write `slots(table, num_tokens, block_size)`. The function returns the slot of every token, as a
+list of ints.
 
-`slots([7, 2], 3, 2)` is `[14, 15, 4]`.
+Example: `slots([7, 2], 3, 2)` is `[14, 15, 4]`.
 
 ## Hints
 1. You need two things to find a token: which of the sequence's blocks it is in, and at which offset
    in that block.
-2. Token p is in logical block p // block_size. The table turns this into the id of a physical
+2. Token p is in logical block `p // block_size`. The table turns this into the id of a physical
    block.
-3. Compute table[p // block_size] * block_size + p % block_size for each p below num_tokens.
+3. Compute `table[p // block_size] * block_size + p % block_size` for each p below `num_tokens`.
 
 ## Wrong answers
 * logical_for_physical (one token, not in block 0): The first block of a sequence is block 0 of the

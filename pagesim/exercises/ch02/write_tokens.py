@@ -8,23 +8,23 @@ the slot mapping names.
 All four tensors are contiguous, row after row, so row `i` begins at element `i * N`. `slot_mapping`
 is int64 `[num_tokens]`. A token with slot -1 is padding: nothing may be written for it.
 
-`tl.load(pointer + offsets)` reads and `tl.store(pointer + offsets, elements)` writes. A pointer
-plus `number` means N neighbouring elements. Complete `write_tokens`.
+`tl.load(pointer + offsets)` reads and `tl.store(pointer + offsets, elements)` writes. `number` is
+given. It holds 0, 1, … up to `N - 1`, so a pointer plus `number` means N neighbouring elements.
+Complete `write_tokens`.
 
-`check` launches one program per token, in a cache full of NaN, for several N. Every N is a power of
-two. In one case, the cache has so many slots that `slot * N` does not fit into 32 bits.
+`check` launches one program per token, with a cache full of NaN, for several N. Every N is a power
+of two. In one case, the cache has so many slots that `slot * N` does not fit into 32 bits.
 
 ## Hints
 1. A row of the cache has N elements. At which element does row 6 begin? At which element does the
-   token's row of key begin?
-2. Load N elements from key + token * N + number, and store them at k_cache + slot * N + number. Do
-   the same for the values. Do all of it only if the slot is not negative.
-3. You need two loads and two stores under `if slot >= 0:`. The slot was loaded as int64, so slot *
-   N is right in a large cache too, as long as you do not convert it.
+   token's row of `key` begin?
+2. Load N elements from `key + token * N + number`, and store them at `k_cache + slot * N + number`.
+   Do the same for the values. Do all of it only if the slot is not negative.
+3. You need two loads and two stores under `if slot >= 0:`. `slot` was loaded as an int64, so
+   `slot * N` does not overflow even in a large cache, as long as you do not convert `slot`.
 
 ## Wrong answers
-* padding_is_written (padding): Slot -1 is a slot like any other. In Python, index -1 is the last
-  one.
+* padding_is_written (padding): Slot -1 is the last slot, as index -1 is the last one in Python.
 * key_for_value (one token): The value cache gets the same elements as the key cache.
 * row_by_row (a token in another slot): Token i of the batch goes to row i of the cache.
 * in_32_bits (far out): Slot numbers are small, so 32 bits are enough for the address.
@@ -145,16 +145,18 @@ def why(yours: Found, right: Found, n: int) -> str:
             wanted, got = right[name].get(slot, "nothing"), yours[name].get(slot, "nothing")
             if wanted == got:
                 continue
+            got_there = got if got in ("nothing", "something else") else f"the {got}"
             if slot == -1:
-                return f"Slot -1 means: write nothing. Your kernel wrote {got} before slot 0."
+                return f"Slot -1 means: write nothing. Your kernel wrote {got_there} before slot 0."
             if wanted == "nothing":
-                return f"No token has slot {slot}, but {name} holds {got} there."
+                return f"No token has slot {slot}, but {name} holds {got_there} there."
             if wanted == ALL:
                 return f"Slot {slot} of {name} must get a token. Your kernel {got}."
             if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
                 belong = "keys belong to k_cache, values to v_cache"
-                return f"In slot {slot}, {name} holds {got}: {belong}."
-            return f"The slot mapping puts the {wanted} into slot {slot} of {name}; it holds {got}."
+                return f"In slot {slot}, {name} holds {got_there}: {belong}."
+            puts = f"The slot mapping puts the {wanted} into slot {slot} of {name}"
+            return f"{puts}. The slot holds {got_there}."
     return "The kernel must write both caches."
 
 

@@ -84,7 +84,8 @@ def _far_reads(trace: AccessTrace, batch: dict[str, Tensor], length: int) -> str
     names, size = ("k_cache", "v_cache"), length * HEAD_DIM
     rows = [FarRow(name, batch[name], FAR * HEAD_DIM, size) for name in names]
     seen = far_rows(trace, "read", rows).items()
-    return ", ".join(f"{name}: {what}" for name, what in seen if what != ALL) or FINE
+    few = (f"the program {what} in {name}" for name, what in seen if what != ALL)
+    return ", and ".join(few) or FINE
 
 
 def oracle(tables: Tables, lengths: list[int], block_size: int, window: int) -> Answer:

@@ -1,31 +1,37 @@
 """# 3.1 Attention in one pass ★
 
-The scores come one after the other, and each can be read only once: `scores` can be read from the
-first to the last, but not a second time. Finish `attend_one_pass(scores, values)`.
+Attention is an average of values, weighted by the softmax of their scores. Here the scores come one
+after the other, and each can be read only once: you can go through `scores` from the first to the
+last, but not a second time. Finish `attend_one_pass(scores, values)`, which returns this average.
 
-Its state is the state of section 2, for all scores seen so far. `m` is the largest score. `ell` is
-the sum of exp(score - m). `acc`, a list, is the sum of exp(score - m) times value. At the end,
-`acc / ell` is the average of the values, weighted by the softmax of the scores.
+The loop keeps the state of section 2, for all scores seen so far:
+
+* `m` is the largest score;
+* `ell` is the sum of exp(score - m);
+* `acc`, a list, is the sum of exp(score - m) times value.
+
+At the end, `acc / ell` is the average.
 
 `scores` has n floats, and `values` has n lists of d floats. A score may be as large as 1000 or as
 small as -1000. A score of `-math.inf` has weight 0; a mask uses it to leave a key out. At least one
 score is finite.
 
-`attend_one_pass([0.0, 0.0], [[1.0, 4.0], [3.0, 0.0]])` is `[2.0, 2.0]`: equal scores give a plain
-average.
+Example: `attend_one_pass([0.0, 0.0], [[1.0, 4.0], [3.0, 0.0]])` is `[2.0, 2.0]`, because equal
+scores give a plain average.
 
 ## Hints
-1. Both sums, ell and acc, are relative to the largest score so far. What must happen to them when a
-   larger score comes?
-2. Let new_m = max(m, score). Multiply everything so far by exp(m - new_m). The weight of the new
-   score is exp(score - new_m).
-3. Let r = exp(m - new_m) and w = exp(score - new_m). Then ell becomes ell * r + w, each a of acc
-   becomes a * r + w * x, and m becomes new_m. Skip a score of -inf before you do any of this.
+1. The sums `ell` and `acc` are relative to the largest score so far. What must happen to them when
+   a larger score comes?
+2. Let `new_m = max(m, score)`. Multiply `ell` and `acc` by `exp(m - new_m)`. The weight of the new
+   score is `exp(score - new_m)`.
+3. Let `r = exp(m - new_m)` and `w = exp(score - new_m)`. Then `ell` becomes `ell * r + w`, each `a`
+   of `acc` becomes `a * r + w * x`, where `x` is the element of the value at the same place, and
+   `m` becomes `new_m`. Skip a score of -inf before you do any of this.
 
 ## Wrong answers
-* acc_not_rescaled (the maximum rises): Only the sum is relative to the maximum.
-* ell_not_rescaled (the maximum rises): What I have added up does not change any more.
-* no_shift (far below 0): exp(score) is a number like any other, so the maximum is not needed.
+* acc_not_rescaled (the maximum rises): Of the two sums, only ell is relative to the maximum.
+* ell_not_rescaled (the maximum rises): What I have already added up no longer changes.
+* no_shift (far below 0): exp(score) can be computed for every score, so the maximum is not needed.
 * starts_at_0 (far below 0): The largest score so far begins at 0, as a sum does.
 * minus_inf_like_any_other (-inf before every score): exp(-inf) is 0, so a score of -inf needs no
   special care.
@@ -123,18 +129,18 @@ def oracle(scores: Row, values: list[Row]) -> Row:
     return list(map(float, out[0, 0]))
 
 
-RISES = "When the maximum rises from m to new_m, ell AND acc are still relative to the old one"
-FAR = "m must begin at -inf, because all scores may be far below 0"
-NO_MAXIMUM = "as long as all scores were -inf, there is nothing to add up yet"
+RISES = "When the maximum rises from m to new_m, both ell and acc are still relative to m"
+FAR = "All scores may be far below 0, so m must begin at -inf"
+NO_MAXIMUM = "Skip a score of -inf: while m is -inf too, their difference is NaN."
 RULES = {
     "one score": "A single score has all the weight, so the output is its value.",
-    "equal scores": "Equal scores have equal weights, and ell is the sum of them.",
+    "equal scores": "Equal scores have equal weights, and ell is the sum of these weights.",
     "the maximum stays": "A score below the maximum weighs exp(score - m), less than 1.",
-    "the maximum rises": f"{RISES}: multiply both by exp(m - new_m).",
-    "far below 0": f"{FAR}. Relative to 0, each of these weights is 0.",
+    "the maximum rises": f"{RISES}: multiply each of them by exp(m - new_m).",
+    "far below 0": f"{FAR}. If m begins at 0, each of these weights is rounded to 0.",
     "scores of 1000": "exp(1000) is too large for a float. Subtract the maximum first.",
     "-inf after a score": "A score of -inf has weight 0: it changes nothing.",
-    "-inf before every score": f"-inf - (-inf) is NaN: {NO_MAXIMUM}.",
+    "-inf before every score": NO_MAXIMUM,
 }
 
 

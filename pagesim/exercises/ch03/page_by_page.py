@@ -1,26 +1,28 @@
 """# 3.2 Block by block ★★
 
 One query attends to all tokens of a sequence, wherever their blocks are. Write
-`page_by_page(q, k_cache, v_cache, table, length)`. It returns the average of the `length` values,
-weighted by the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
+`page_by_page(q, k_cache, v_cache, table, length)`. The function returns the average of the `length`
+values, weighted by the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
 
 `q` is `[head_dim]`, and the caches are `[num_blocks, block_size, head_dim]`. `table` is the block
 table of the sequence; it may have more entries than its tokens need. A slot without a token of this
-sequence holds NaN or an old element. Only `length` tells you where the tokens end.
+sequence holds NaN, or what another sequence has left there. Only `length` tells you where the
+tokens end.
 
-Go through the table one entry at a time, with the state m, ell and acc of exercise 3.1. You can
-never read more than one block at once: a larger slice of a cache is an error.
+Go through the table one entry at a time, with the state `m`, `ell` and `acc` of exercise 3.1. You
+can never read more than one block at once: a larger slice of a cache is an error.
 
-If the sequence has just one block, block 5, and the block is full, the result is softmax(k_cache[5]
-@ q / sqrt(head_dim)) @ v_cache[5].
+Example: if the sequence has just one block, block 5, and the block is full, the result is
+`softmax(k_cache[5] @ q / sqrt(head_dim)) @ v_cache[5]`.
 
 ## Hints
 1. How many blocks of the sequence hold a token? How many tokens are in the last of them?
-2. The block is table[entry]. In the last one, take only the slots that are filled: k_cache[block,
-   :filled].
-3. Let filled = min(block_size, length - entry * block_size). The update is that of exercise 3.1,
-   with a block of scores instead of one score: new_m = max(m, scores.max()), weights =
-   np.exp(scores - new_m), and acc = acc * rescale + weights @ values, with the values of the block.
+2. The block is `table[entry]`. In the last block, take only the slots that are filled:
+   `k_cache[block, :filled]`.
+3. Let `filled = min(block_size, length - entry * block_size)`. The update is that of exercise 3.1,
+   with a block of scores instead of one score: `new_m = max(m, scores.max())`,
+   `weights = np.exp(scores - new_m)`, and `acc = acc * rescale + weights @ values`, with the values
+   of the block.
 
 ## Wrong answers
 * page_for_block (a full page elsewhere): The keys of logical block i are in block i of the cache.
@@ -28,8 +30,8 @@ If the sequence has just one block, block 5, and the block is full, the result i
   harm.
 * no_tail (two pages): A sequence has length // block_size blocks.
 * whole_table (a reserved block): Every block in the table holds tokens.
-* acc_not_rescaled (two pages): I can add up the blocks as they are, because the division at the end
-  corrects it.
+* acc_not_rescaled (two pages): The blocks can be added up as they are, because the division at the
+  end puts the scale right.
 
 ## vLLM
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel, its loop over block_idx
@@ -147,18 +149,18 @@ def why(yours: Array, table: list[int], length: int, block_size: int, scale: int
             return "With keys this large, exp(score) overflows: subtract the largest score first."
         if filled < block_size:
             holds = f"Logical block {pages - 1} holds {counted(filled, 'token')}"
-            return f"{holds}. The slots behind are NaN, and even 0 times NaN is NaN."
+            return f"{holds}. Its other slots are NaN, and even 0 times NaN is NaN."
         if len(table) > pages:
             ends = f"The tokens end in logical block {pages - 1}"
-            return f"{ends}. The last entry of the table is only reserved."
+            return f"{ends}. The block of the last entry is only reserved."
         return f"The keys of logical block 0 are in block {table[0]}, because table[0] says so."
     if old and len(table) * block_size > length:
         behind = "what is behind it belongs to no token of this sequence, even if it is not NaN"
         ends = f"The last token is in logical block {pages - 1} at offset {filled - 1}"
         return f"{ends}: {behind}. Use length."
     if pages > 1:
-        weighed = "their weights are relative to the largest score so far"
-        return f"All {pages} blocks count, and {weighed}: a larger one rescales ell and acc."
+        rescale = "When a larger score comes, rescale both ell and acc"
+        return f"Each of the {pages} blocks counts. {rescale}, which are relative to the old one."
     read = f"The sequence has {counted(length, 'token')}, all in block {table[0]}"
     return f"{read}, and the score of each is q · k / sqrt(head_dim)."
 

@@ -5,32 +5,35 @@ kernel, as in section 5: one program for each sequence, and one head. Fill in th
 `paged_decode`.
 
 `q` and `out` are `[num_seqs, DIM]` and the caches are `[num_blocks, BLOCK, DIM]`, all float32.
-`block_tables` is int32 `[num_seqs, TABLE]` and `seq_lens` is int32 `[num_seqs]`. All of them are
-contiguous, row after row, so row `i` of the tables begins at `block_tables + i * TABLE`.
+`block_tables` is int32 `[num_seqs, TABLE]` and `seq_lens` is int32 `[num_seqs]`. All of these
+tensors are contiguous, row after row, so row `i` of the tables begins at
+`block_tables + i * TABLE`.
 
 `at` is given. It has the places of the block's keys and values in the caches, `[BLOCK, DIM]`.
-`tl.load(pointer, mask=…, other=0.0)` does not touch what is masked. Make `block` 64 bits wide with
-`.to(tl.int64)`: in a large cache, the places do not fit into 32 bits.
+`tl.load(pointer, mask=…, other=0.0)` reads only where the mask is true, and gives 0.0 elsewhere.
+Make `block` 64 bits wide with `.to(tl.int64)`: in a large cache, the places do not fit into 32
+bits.
 
-`check` launches the kernel in a cache that holds NaN wherever there is no token. If you read a
-wrong slot, it tells you which program did, and whose slot it was.
+`check` launches the kernel with a cache that holds NaN wherever there is no token. If you read a
+wrong slot, `check` tells you which program did, and whose slot it was.
 
 ## Hints
 1. Put the kernel beside the loop of section 3 and compare them line by line. The loop reads
-   block_table[entry]. Where is this element here, where the tables of all sequences are in one
+   `block_table[entry]`. Where is this element here, where the tables of all sequences are in one
    tensor?
-2. Gap 1: load from block_tables + seq * TABLE + page, then .to(tl.int64). Gap 2: position page *
-   BLOCK + row is a token if it is below length; use mask=seen[:, None]. Gap 3: rescale = tl.exp(m -
-   new_m). Gap 4: store acc / ell.
-3. Gap 3: ell = ell * rescale + tl.sum(weights, axis=0) and acc = acc * rescale + tl.sum(weights[:,
-   None] * values, axis=0). Gap 4: tl.store(out + seq * DIM + dim, acc / ell).
+2. Gap 1: load from `block_tables + seq * TABLE + page`, then `.to(tl.int64)`. Gap 2: position
+   `page * BLOCK + row` is a token if it is below `length`. Call this mask `seen`, and load keys and
+   values with `mask=seen[:, None]`. Gap 3: `rescale = tl.exp(m - new_m)`. Gap 4: store `acc / ell`.
+3. Gap 3: `ell = ell * rescale + tl.sum(weights, axis=0)` and
+   `acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)`. Gap 4:
+   `tl.store(out + seq * DIM + dim, acc / ell)`.
 
 ## Wrong answers
 * page_for_block (one token): The keys of logical block i are in block i of the cache.
 * first_row_of_the_table (two sequences): block_tables is the table of my sequence.
 * one_row_too_many (one token): A sequence of n tokens has the positions up to n.
 * values_not_masked (one token): A weight of 0 cancels any value.
-* acc_not_rescaled (two pages): Only the sum is relative to the maximum.
+* acc_not_rescaled (two pages): Of the two sums, only ell is relative to the maximum.
 * not_divided (a full page): acc is already the average.
 
 ## vLLM
@@ -78,8 +81,8 @@ def why(yours: Answer, right: Answer, lengths: list[int], block_size: int) -> st
     seq = decoding.first_wrong(yours, right)
     if (pages := -(-lengths[seq] // block_size)) > 1:
         has = f"Sequence {seq} has {pages} blocks, and its program read the right slots"
-        rule = "when a larger score comes, multiply both ell and acc by exp(m - new_m)"
-        return f"{has}. But {rule}."
+        rule = "When a larger score comes, multiply both ell and acc by exp(m - new_m)"
+        return f"{has}. But the output is wrong. {rule}."
     right_slots = f"The program of sequence {seq} read the right slots"
     sums = "acc holds sums of exp(score - m) * value"
     return f"{right_slots}. But {sums}; divide them by ell to get an average."

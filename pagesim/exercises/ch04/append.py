@@ -1,19 +1,19 @@
 """# 4.2 Copy-on-write ★★
 
 Sequence `who` is about to write its next token. Write
-`append(tables, refs, free, length, who, block_size)`. It finds a place for the token, and it
+`append(tables, refs, free, length, who, block_size)`. The function finds a place for the token. It
 returns the copies that must be made before the token is written: a list of pairs (from, to) of
-block ids, or `[]`. It changes its first three arguments:
+block ids, or `[]`. And it changes its first three arguments:
 
 * `tables`: the block table of each sequence, such as `{0: [0, 1], 1: [0, 1]}`;
 * `refs`: the reference count of each block in use, such as `{0: 2, 1: 2}`;
 * `free`: the free list. Take blocks from its front.
 
-`length` counts the tokens of `who` before this one.
+`length` is the number of tokens of `who` before this one.
 
-Example: let `tables` and `refs` be as above, with `free` = `[2, 3]`, a length of 7 and blocks of 4.
-`s0` shares its last block, so it must write into a copy. The function returns `[(1, 2)]`. After
-that, `tables[0]` is `[0, 2]`, `refs` is `{0: 2, 1: 1, 2: 1}` and `free` is `[3]`.
+Example: let `tables` and `refs` be as above, `free` be `[2, 3]`, `length` be 7, `who` be 0, and
+`block_size` be 4. `s0` shares its last block, so it must write into a copy. The function returns
+`[(1, 2)]`. After that, `tables[0]` is `[0, 2]`, `refs` is `{0: 2, 1: 1, 2: 1}` and `free` is `[3]`.
 
 `check` runs a story of forks and writes. It does the forks itself, and it calls your function for
 every write. In these stories, no block is freed.
@@ -21,20 +21,20 @@ every write. In these stories, no block is freed.
 ## Hints
 1. There are three cases. The last block may be full. It may have room and one owner. Or it may have
    room and several owners.
-2. If the block is full, take a new block and append it to the table. If it has one owner, there is
-   nothing to do. If it has several, take a new block, put it into the table in place of the old
-   one, and return the pair.
-3. When a sequence gets a copy, the old block loses an owner and the new block has one: refs[old] -=
-   1, refs[new] = 1, table[-1] = new, return [(old, new)].
+2. If the last block is full, take a new block and append it to the table. If it has room and one
+   owner, there is nothing to do. If it has room and several owners, take a new block, put it into
+   the table in place of the old one, and return the pair.
+3. A new block has one owner, so `refs[new] = 1`. If the new block replaces a shared one, the shared
+   one loses an owner: `refs[old] -= 1`. Then set `table[-1] = new`, and return `[(old, new)]`.
 
 ## Wrong answers
 * never_copies (a partial block is shared): There is room in the last block, so the token goes
   there.
 * copies_every_shared_block (a full block and a partial one are shared): A sequence that writes must
   have all of its blocks for itself.
-* forgets_the_count (a partial block is shared): The old block stays as it was, so nothing changes
+* forgets_the_count (a partial block is shared): The old block keeps its content, so nothing changes
   for it.
-* copies_although_alone (alone): A partly filled block is copied before it is written.
+* copies_although_alone (alone): A partly filled block is always copied before it is written to.
 * copies_a_full_block (a full block is shared): A shared last block is copied, full or not.
 
 ## vLLM
@@ -188,8 +188,8 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     if len(copies) > len(truth) > 0:
         return "The token goes into the last block, so only the last block is copied."
     if len(copies) > len(truth):
-        alone = f"s{who} either is the only owner of the block or takes a new one"
-        return f"{alone}. In both cases there is nothing to copy."
+        alone = f"s{who} either is the only owner of its last block or takes a new block"
+        return f"{alone}. Either way, there is nothing to copy."
     mine, table = yours["tables"].get(who, []), right["tables"][who]
     if len(mine) < len(table):
         full = f"All blocks of s{who} are full, with {block_size} tokens each"
@@ -207,7 +207,9 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     if yours["refs"] != right["refs"]:
         refs = right["refs"]
         block = min(each for each, _ in yours["refs"].items() ^ refs.items())
-        moves = "every table that begins or stops to name a block changes it by one"
+        moves = (
+            "It rises by one when a table gets the block, and falls by one when a table loses it"
+        )
         owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
-        return f"{owned}, so this must be its reference count: {moves}."
+        return f"{owned}, so its reference count must be {refs.get(block, 0)}. {moves}."
     return "Take new blocks from the front of the free list."

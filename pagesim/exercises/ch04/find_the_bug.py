@@ -1,19 +1,29 @@
 """# 4.3 Find the bug ★★★
 
 `pagesim.exercises.ch04.machines` has three machines. Each is a block manager with a memory, and
-each has one fault. `MACHINES["A"](block_size=4).play(acts)` performs a list of acts and returns
-what each sequence reads through its table at the end. `Machine(block_size=4)` is the same without a
-fault. An act is one of these:
+each has one fault. A machine plays a story, which is a list of **acts**, and returns what each
+sequence reads through its table at the end:
 
-* `("arrive", 0, 6)`: s0 arrives with a prompt of 6 tokens. They are called 0 to 5; those of s1
-  would be 100, 101, …;
-* `("fork", 0, 1)`: s1 is forked from s0;
-* `("write", 0, 1)`: s0 writes 1 token;
-* `("leave", 0)`: s0 leaves.
+```python
+from pagesim.exercises.ch04.machines import MACHINES, Machine
 
-Write `find_the_bug(machine, block_size)`. It returns two things. The first is a story of at most 8
-acts. After it, some sequence of this machine reads something other than its own tokens. Make it as
-short as you can. The second is the cause, one of
+story = [("arrive", 0, 6), ("write", 0, 1)]
+print(MACHINES["A"](block_size=4).play(story))  # {0: [0, 1, 2, 3, 4, 5, 6]}
+print(Machine(block_size=4).play(story))  # the same machine without a fault
+```
+
+An act is one of these:
+
+* `("arrive", 0, 6)`: `s0` arrives with a prompt of 6 tokens. Its tokens are called 0 to 5; those of
+  `s1` would be 100, 101, …;
+* `("fork", 0, 1)`: `s1` is forked from `s0`;
+* `("write", 0, 1)`: `s0` writes 1 token;
+* `("leave", 0)`: `s0` leaves.
+
+Write `find_the_bug(machine, block_size)`, where `machine` is `"A"`, `"B"` or `"C"`. The function
+returns two things. The first is a story of at most 8 acts after which some sequence on this machine
+reads something other than its own tokens. Make it as short as you can. The second is the cause, one
+of
 
 * `"a shared block is freed with its first owner"`
 * `"a fork does not raise the count"`
@@ -21,19 +31,19 @@ short as you can. The second is the cause, one of
 * `"a full block is also copied"`
 * `"a freed block goes to the back of the free list"`
 
-Find the faults by playing with the machines. You could read them in the file, but a bug report
-would not give you that chance.
+Find the faults by playing with the machines. You could also read their code, but then you would not
+learn to find a fault from what it does.
 
 ## Hints
 1. All three faults concern blocks with two owners. What can the owners do? Try each: one of them
    writes, both write, or one leaves and another sequence arrives.
 2. Machine C needs three acts, and the others need four. Let the shared last block be partly filled.
 3. Begin with an arrival and a fork. Then try three endings: the first owner leaves and a third
-   sequence arrives; both owners write; one owner writes. Two of the faults show in the first
-   ending, but only one of them in the second.
+   sequence arrives; both owners write; one owner writes. The faults of A and B both show in the
+   first ending, but only one of them shows in the second.
 
 ## Wrong answers
-* no_fork (machine A): Any two sequences will get into each other's way.
+* no_fork (machine A): Any two sequences will show the fault, even if they share nothing.
 * full_blocks_only (machine B): It does not matter whether the shared block is full.
 * symptom_for_cause (machine B): A block that is reused too early was freed too early.
 * one_story_for_all (machine A): A fork and a write show every fault.
@@ -101,7 +111,7 @@ def lacks(acts: list[Act], machine: str, block_size: int) -> str:
         try:
             faulty.act(act)
         except Exception:
-            goes_on = "a story in which it goes on, and a sequence reads something wrong"
+            goes_on = "a story that it plays to the end, so that a sequence reads something wrong"
             return f"The machine stopped with an error. That is close. Now find {goes_on}."
         if any(faulty.read(name) != sound.read(name) for name in sound.here):
             return ""
@@ -118,7 +128,7 @@ def why(yours: Found, machine: str, block_size: int) -> str:
     if cause not in (causes := [*CAUSES.values(), *DECOYS]):
         return f"The cause must be one of {causes}."
     change = "Change one act, and see whether your cause still predicts what happens"
-    return f"Your story shows a fault, but the cause is another: several look like this. {change}."
+    return f"Your story shows a fault, but the cause is another: several can look alike. {change}."
 
 
 def play(block_size: int) -> Timeline:

@@ -4,23 +4,24 @@
 Then `s1`, `s2`, … are forked from `s0`, until there are `samples` sequences. Finally, each of them
 writes one token, `s0` first.
 
-Write `copies(prompt, samples, block_size)`. It returns the copies that the manager asks for, in
-order, as a list of pairs (from, to) of block ids.
+Write `copies(prompt, samples, block_size)`. The function returns the copies that the block manager
+has to make, in order, as a list of pairs (from, to) of block ids.
 
-With a prompt of 7 tokens, 2 samples and blocks of 4, it is `[(1, 2)]`. What is it with 3 samples?
+Example: `copies(7, 2, 4)` is `[(1, 2)]`. What is `copies(7, 3, 4)`?
 
 ## Hints
 1. Which block does the next token go into? How many owners does this block have at that moment?
 2. A sequence that writes into a shared block gets a copy of its own, and the original has one owner
-   fewer. What does this mean for the last sequence?
-3. Block prompt // block_size is copied samples - 1 times, each time into the next free block. If
-   the prompt ends with a full block, nothing is copied.
+   fewer. What does this mean for the sequence that writes last?
+3. Block `prompt // block_size` is copied `samples - 1` times, each time into the next free block.
+   If the prompt ends with a full block, nothing is copied.
 
 ## Wrong answers
 * the_last_one_too (no fork): Every sample gets a copy of its own.
 * full_blocks_too (a full block and a partial one): The first sequence that writes copies all blocks
   of the prompt.
-* a_full_last_block (a full last block): A shared last block is always copied before a write.
+* a_full_last_block (a full last block): A shared last block is always copied before a token is
+  written.
 * copies_of_copies (three samples): Each sequence copies the block that the sequence before it has
   written.
 
@@ -94,6 +95,6 @@ def why(yours: Pairs, right: Pairs, prompt: int, samples: int, block_size: int) 
     if len(yours) >= samples:
         return "When the last sample writes, it is the only owner left, so it needs no copy."
     if left - {full}:
-        return f"The prompt ends in block {full}. This is the block that each copy is made from."
+        return f"The prompt ends in block {full}. Each copy is made from this block."
     owners = f"Block {full} has {filled} of {block_size} slots filled and {samples} owners"
-    return f"{owners}. Each owner but the last copies it into the next free block."
+    return f"{owners}. Each owner but the last to write gets a copy, in the next free block."

@@ -1,27 +1,31 @@
 """# 4.4 Copies that run at once ★★
 
-The block manager asks for copies in a certain order. A kernel that makes all copies at once has no
-order. So within one **launch**, no block may be written twice, and no block may be both read and
-written. Launches run one after the other.
+The block manager lists copies that must be made one after the other, because a later copy may read
+what an earlier one has written. But a kernel makes all copies of a **launch** at once, in no
+particular order. So within one launch, no block may be written twice, and no block may be both read
+and written. Launches run one after the other.
 
-Write `in_order(pairs)`. It takes a list of copies (from, to) and returns a list of launches. Each
-launch is a list of copies. When all launches have run, every block must hold what it would hold if
-the pairs had been copied one after the other.
+Write `in_order(pairs)`. The function takes a list of copies (from, to) and returns a list of
+launches. Each launch is a list of copies. When all launches have run, every block must hold what it
+would hold if the pairs had been copied one after the other.
 
 Use no more launches than necessary; one is nearly always enough. `in_order([(0, 1), (1, 2)])` is
 `[[(0, 1), (0, 2)]]`: block 2 gets directly what block 1 is about to get.
-`in_order([(1, 2), (0, 1)])` needs two launches.
+`in_order([(1, 2), (0, 1)])` needs two launches, because the second copy overwrites what the first
+one must read.
 
-Any result with no more launches than `kernels.copy_blocks` makes is right.
+Your result is right if every block ends with the right content and there are no more launches than
+`kernels.copy_blocks` makes.
 
 ## Hints
 1. For each block that is written, remember where its content comes from. What if a later pair reads
-   such a block? What if a later pair writes a block that an earlier one reads?
+   such a block? What if a later pair writes a block that an earlier pair reads?
 2. If the source of a pair was written in this launch, read from the block where that content comes
-   from. If its target is still to be read in this launch, begin a new one.
-3. Keep a dict, launch = {to: from}. For each pair, let origin = launch.get(source, source). If
-   origin is target, there is nothing to do. If target is in launch.values(), close the launch and
-   begin a new one, in which origin is source again. Then set launch[target] = origin.
+   from. If the target of a pair must still be read in this launch, begin a new launch.
+3. Keep a dict, `launch = {to: from}`. For each pair, let `origin = launch.get(source, source)`. If
+   `origin` is `target`, there is nothing to do. If `target` is in `launch.values()`, close the
+   launch and begin a new one, in which `origin` is `source` again. Then set
+   `launch[target] = origin`.
 
 ## Wrong answers
 * as_they_are (a copy is copied): A kernel copies in the order of the list.
@@ -29,7 +33,7 @@ Any result with no more launches than `kernels.copy_blocks` makes is right.
   be dropped.
 * never_a_second_launch (a source is overwritten): If each block gets its content from the right
   place, one launch is enough.
-* one_by_one (copies that do not meet): One launch for each copy is always right.
+* one_by_one (copies that do not meet): One launch for each copy is as good as fewer launches.
 
 ## vLLM
 * csrc/cache_kernels.cu: copy_blocks_kernel, which runs all pairs at once
@@ -142,9 +146,9 @@ def why(yours: list[Pairs], pairs: Pairs) -> str:
             holds[target] = holds[source]
     if holds != right:
         block = parted(holds, right)
-        leave = f"Copied one after the other, the pairs put into block {block} what was in block"
-        return f"{leave} {right[block]}. Yours put there what was in block {holds[block]}."
+        leave = f"After all pairs, block {block} must hold what was in block {right[block]}"
+        return f"{leave}. After your launches, it holds what was in block {holds[block]}."
     if len(yours) <= most:
         return ""
-    overwrites = "a new one begins only when a copy overwrites what an earlier one must still read"
+    overwrites = "begin a new one only when a copy overwrites what an earlier copy must read"
     return f"{launches} {'is' if most == 1 else 'are'} enough: {overwrites}."

@@ -9,35 +9,37 @@ def break_even(model, card):
     return tokens
 ```
 
-It returns the smallest number of tokens, from 1 to 10,000, for which recomputing takes less time
-than swapping, or 0 if there is none. Both arguments are dicts:
+`break_even` returns the smallest number of tokens, from 1 to 10,000, for which recomputing takes
+less time than swapping, or 0 if there is none. `model` and `card` are dicts:
 
 * `model` has `layers`, `kv_heads`, `head_dim` and `parameters`, the number of its weights. A weight
   has 2 bytes, and so has an element of the cache. Computing a token costs 2 floating-point
   operations per parameter.
-* `card` has `bytes_per_second` of its memory, `flops_per_second`, and `swap_bytes_per_second` of
-  the bus to the CPU.
+* `card` has `bytes_per_second` of its memory, `flops_per_second` (floating-point operations), and
+  `swap_bytes_per_second` of the bus to the CPU.
 
 The machine is ideal. Swapping takes exactly as long as its bytes take on the bus. A step takes as
 long as reading all weights, or as computing its tokens, whichever is longer.
 
-Example: Llama-2-7B has 32 layers, 32 KV heads of 128 elements, and 6.74e9 parameters. On an H100
-(3.35e12, 989e12, 64e9), reading the weights takes 4.02 ms. In this time, 245.6 tokens can be
-swapped, so the result is 246. A result within 5 % is right.
+Example: Llama-2-7B has 32 layers, 32 KV heads of 128 elements, and 6.74e9 parameters. In one
+second, an H100 reads 3.35e12 bytes of its memory, computes 989e12 floating-point operations, and
+moves 64e9 bytes on the bus. So reading the weights takes 4.02 ms. In this time, 245.6 tokens can be
+swapped out and back, so the result is 246. A result within 5 % is right.
 
 ## Hints
-1. Write down both times for n tokens. Which of them is not proportional to n?
-2. A token has a key and a value for every KV head in every layer, and each of them crosses the bus
+1. Write down the time for swapping n tokens and the time for recomputing them. Which of the two
+   times is not proportional to n?
+2. A token has a key and a value for every KV head in every layer, and each of these crosses the bus
    twice.
-3. Swapping takes 2 · n · (2 · layers · kv_heads · head_dim · 2) / swap_bytes_per_second.
-   Recomputing takes the larger of 2 · parameters / bytes_per_second and n · 2 · parameters /
-   flops_per_second.
+3. Swapping takes `2 * n * (2 * layers * kv_heads * head_dim * 2) / swap_bytes_per_second`.
+   Recomputing takes the larger of `2 * parameters / bytes_per_second` and
+   `n * 2 * parameters / flops_per_second`.
 
 ## Wrong answers
-* one_way (there is one): The bytes cross the bus once.
+* one_way (there is one): The bytes cross the bus only once.
 * one_layer (there is one): A token has one key and one value for each head.
 * keys_alone (there is one): Only the keys have to be moved.
-* weights_for_nothing (there is one): A short prompt takes no time.
+* weights_for_nothing (there is one): Only computing takes time; reading the weights takes none.
 * read_and_compute (there is one): First the weights are read, and after that the tokens are
   computed.
 
@@ -133,5 +135,5 @@ def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
     tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
     recompute, swap, size = seconds(model, card, tokens)
     computes = f"Recomputing {tokens:,} tokens takes {1000 * recompute:.3g} ms"
-    moves = f"Swapping moves {size:,.0f} bytes per token, out and back"
-    return f"{computes}. {moves}, which takes {1000 * swap:.3g} ms."
+    moves = f"Swapping them takes {1000 * swap:.3g} ms"
+    return f"{computes}. {moves}: each has {size:,.0f} bytes, which go out and come back."

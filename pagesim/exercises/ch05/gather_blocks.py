@@ -15,12 +15,14 @@ gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
 * `buffer`: room for the blocks of the table, and for one more at the end. The last one is a guard:
   nothing may be written there.
 
-One program copies `TILE` elements of one block. `number` holds their places within the block.
-`numbers` need not be a multiple of `TILE`. If it is not, the last program of each block has fewer
-elements to copy.
+One program copies `TILE` elements of one block. Two variables are given: `place` is the block's
+place in the table and in the buffer, and `number` holds the places of the elements within the
+block. `numbers` need not be a multiple of `TILE`. If it is not, the last program of each block has
+fewer elements to copy.
 
 Example: blocks of 6 elements, and the table `[2, 0]`. Elements 0 to 5 of the buffer come from
-elements 12 to 17 of the cache. Elements 6 to 11 come from elements 0 to 5.
+elements 12 to 17 of the cache, and elements 6 to 11 of the buffer come from elements 0 to 5 of the
+cache.
 
 The launcher `gather_blocks(cache, table, buffer)` is complete, and `check` calls it. Every block
 that is not in the table holds NaN, and nothing outside the cache may be read. In one case, the
@@ -28,9 +30,10 @@ cache is so large that `b * numbers` does not fit into 32 bits.
 
 ## Hints
 1. You need two addresses: where the block begins in the cache, and where it begins in the buffer.
-2. tl.load(table_ptr + place) is the id of the block that this program copies.
-3. Load from cache_ptr + block * numbers + number, and store to buffer_ptr + place * numbers +
-   number. Use mask=number < numbers for both.
+2. `tl.load(table_ptr + place)` is the id of the block that this program copies.
+3. Load from `cache_ptr + block * numbers + number`, and store to
+   `buffer_ptr + place * numbers + number`. Use `mask=number < numbers` for the load and for the
+   store.
 
 ## Wrong answers
 * no_table (one block): The blocks of a sequence are next to each other in the cache.
@@ -132,7 +135,8 @@ def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
     if accesses.endswith(WRAPPED):
         return too_early(f"block * {numbers}")
     if table == [FAR]:
-        return f"The kernel must copy block {FAR}, and there is {accesses}."
+        does = f"there is {accesses}" if accesses.startswith("a ") else f"it {accesses}"
+        return f"The kernel must copy block {FAR}, but {does}."
     if yours["buffer"] == right["buffer"]:
         last = "its last program must stop there, not at the end of its tile"
         outside = f"The buffer is right, but there is {accesses}. A block has {numbers} elements"
@@ -140,9 +144,9 @@ def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
     at, number = divmod(parted(yours["buffer"], right["buffer"]), numbers)
     if at == len(table):
         return "Something was written behind the last block. Mask what is not in the block."
-    there = f"{table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here"
-    of_buffer = f"Element {number} of block {at} of the buffer must come from element {number}"
-    return f"{of_buffer} of block {table[at]} of the cache: {there}."
+    there = f"element {table[at]} · {numbers} + {number} of the cache"
+    of_buffer = f"Element {at} · {numbers} + {number} of the buffer must come from {there}"
+    return f"{of_buffer}, because block {at} of the buffer is block {table[at]} of the cache."
 
 
 def play(num_blocks: int, shape: Shape, table: list[int]) -> Timeline:

@@ -1,7 +1,8 @@
 """# 5.1 May it return? ★
 
-A sequence is on the CPU. `manager.can_swap_in(group, 0)` says whether it may return to the GPU:
-`"OK"` means now, `"LATER"` means when others have left, and `"NEVER"` means what it says. Write
+A sequence is on the CPU. `manager.can_swap_in(group, 0)` says whether the sequence may return to
+the GPU: `"OK"` means that it may return now, `"LATER"` that it may return when others have left,
+and `"NEVER"` that it cannot return at all. Write
 
 ```python
 def may_return(needed, free, total, watermark_blocks):
@@ -9,28 +10,30 @@ def may_return(needed, free, total, watermark_blocks):
 ```
 
 All four arguments are numbers of GPU blocks: those that the sequence needs, those that are free
-now, those of the whole pool, and those that must stay free after its return.
+now, those of the whole pool, and those that must stay free after the sequence has returned.
 
-* `vllm` is what vLLM 0.6.4 says. Chapter 5 shows what it overlooks, under "0.6.4's surprises".
-* `right` is what it should say: `"LATER"` only if the sequence can return once all others have
-  left.
+* `vllm` is what vLLM 0.6.4 says. Chapter 5 shows what vLLM overlooks, under "0.6.4's surprises".
+* `right` is what vLLM should say: `"LATER"` if the sequence can return once all others have left,
+  and `"NEVER"` if it cannot even then.
 
 Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
 `may_return(3, 4, 10, 2)` is `("LATER", "LATER")`, because only 4 - 3 = 1 block would stay free.
 
 ## Hints
 1. Ask two questions. Does the sequence fit now? Would it fit if the GPU were empty?
-2. OK means free - needed ≥ watermark_blocks, for both results. They differ only in NEVER.
-3. vLLM says NEVER if needed > total. It should say so if needed > total - watermark_blocks.
+2. `vllm` and `right` are `"OK"` if `free - needed >= watermark_blocks`. They differ only in when
+   they are `"NEVER"`.
+3. vLLM says `"NEVER"` if `needed > total`. It should say `"NEVER"` if
+   `needed > total - watermark_blocks`.
 
 ## Wrong answers
 * watermark_in_NEVER (more than the watermark leaves): vLLM counts the watermark when it says NEVER,
   as it does for prompts.
-* vLLM_is_right (more than the watermark leaves): If vLLM says LATER, it will be possible later.
+* vLLM_is_right (more than the watermark leaves): If vLLM says LATER, the sequence can return later.
 * no_watermark (only the watermark is in the way): A sequence that was here before may take the last
   block.
 * strictly_more (exactly enough): More blocks than the watermark must stay free.
-* NEVER_for_not_now (too few now): What does not fit now will never fit.
+* NEVER_for_not_now (too few now): A sequence that does not fit now will never fit.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager._can_swap
@@ -38,7 +41,7 @@ Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, count
 from pagesim.v0.sequence import Logprob
 
 
@@ -105,13 +108,14 @@ def why(
 ) -> str:
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
-        stay = f"{free} - {needed} = {free - needed} blocks stay free"
-        return f"{stay}, and no more than {watermark_blocks} must. So the sequence may return."
+        stay = f"{free} - {needed} = {count(free - needed, 'block')} would stay free"
+        return f"{stay}, and only {watermark_blocks} must. So the sequence may return now."
     if needed <= total - watermark_blocks:
         now = f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free"
         return f"{now}. When all others have left, {total} - {needed} is enough."
     if vllm_says == is_so:
-        left = f"Even an empty GPU would have {total} - {needed} = {total - needed} blocks left"
+        blocks = count(total - needed, "block")
+        left = f"Even an empty GPU would have {total} - {needed} = {blocks} left"
         return f"{left}, and {watermark_blocks} must stay free: later will be no better."
     more = "more" if needed > total else "not more"
     compares = f"vLLM says NEVER if a sequence needs more than all {total} blocks"

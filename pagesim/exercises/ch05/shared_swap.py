@@ -10,11 +10,11 @@ def swap_out(tables, free, num_gpu_blocks):
 ```
 
 * `tables`: the block tables of the group's sequences, as lists of GPU block ids;
-* `free`: the ids of the free CPU blocks, in the order in which they are taken. Ids are numbered
-  across both pools, so the first block of the CPU has the id `num_gpu_blocks`;
+* `free`: the ids of the free CPU blocks, in the order in which they are taken. The ids of the CPU's
+  blocks continue those of the GPU's, so the first CPU block has the id `num_gpu_blocks`;
 * `cpu_tables`: the same tables with CPU ids. What was shared must still be shared;
-* `pairs`: one copy for each block that moves, as (GPU index, CPU index). An *index* counts from 0
-  in each pool.
+* `pairs`: one copy for each block that moves, as (GPU index, CPU index). In each pool, indices
+  count from 0, so the first CPU block has the index 0.
 
 Example: with 8 GPU blocks, `swap_out([[0, 1], [0, 1]], [8, 9, 10], 8)` is
 `([[8, 9], [8, 9]], [(0, 0), (1, 1)])`.
@@ -23,16 +23,16 @@ You may use any of the free blocks. `check` moves the bytes with `CacheEngine`, 
 your tables, and counts the blocks and the copies.
 
 ## Hints
-1. For each GPU block, remember where it went.
-2. Use a dict from GPU ids to CPU ids. Enter a block when you meet it for the first time.
-3. For each new block, set moved[block] = free[len(moved)]. Then translate every table with moved,
-   and make a pair (block, moved[block] - num_gpu_blocks) from each entry of moved.
+1. For each GPU block, remember which CPU block it moves to.
+2. Use a dict from GPU ids to CPU ids. Add a block to the dict when you first meet it.
+3. For each new block, set `moved[block] = free[len(moved)]`. Then translate every table with
+   `moved`, and make a pair `(block, moved[block] - num_gpu_blocks)` from each entry of `moved`.
 
 ## Wrong answers
 * each_table_by_itself (all blocks shared): Every table needs blocks of its own on the CPU, as in
   vLLM 0.6.4.
 * ids_for_indices (one sequence): A pair holds the ids that are in the tables.
-* turned_round (one sequence): A pair is (CPU, GPU) in both directions.
+* turned_round (one sequence): A pair names the CPU block first.
 * one_copy_a_table (all blocks shared): A shared block must be copied for every table that names it.
 
 ## vLLM
@@ -45,7 +45,7 @@ import numpy as np
 
 from pagesim.cache.cache_engine import CacheEngine, KVPool
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count, parted
 
 Tables = list[list[int]]
 Pairs = list[tuple[int, int]]
@@ -113,8 +113,8 @@ def in_use(tables: Tables) -> int:
 def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
     """As many blocks as on the GPU, a copy for each, and every table reads what it read there."""
     number = in_use(tables)
-    reads = f"{number} blocks in use, {number} copies, and each table reads what it did before"
-    return Goal(([[0]], [(0, 0)]), reads)
+    used = f"{count(number, 'CPU block')} in use, {number} copied"
+    return Goal(([[0]], [(0, 0)]), f"{used}, and each table reads what it did before")
 
 
 def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
@@ -135,10 +135,12 @@ def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_bl
     for number, (before, after) in enumerate(zip(tables, cpu_tables, strict=True)):
         found = [content[block - num_gpu_blocks] for block in after]
         if found != before:
-            read = ["nothing" if block < 0 else block for block in found]
-            return f"On the CPU, table {number} reads what was in blocks {read}, not in {before}."
+            place = parted(found, before)
+            there = "nothing" if found[place] < 0 else f"what was in GPU block {found[place]}"
+            entry = f"Entry {place} of CPU table {number} leads to {there}"
+            return f"{entry}. It must lead to what was in GPU block {before[place]}."
     if in_use(cpu_tables) != in_use(tables):
-        return "A block that several tables name must move once, and all of them name its new id."
+        return "A block that several tables name must move once, and then all must name its new id."
     if len(pairs) != in_use(tables):
         return "One copy of each block is enough, however many tables name it."
     return ""

@@ -1,8 +1,8 @@
 """# 6.3 The best pair of prompts ★★
 
 One prompt is computed. While its blocks are still in the pool, a second prompt arrives. The pool
-must have room for both. Choose them so that the *fraction* of the second prompt that must be
-computed is as small as possible:
+has `num_blocks` blocks of `block_size` tokens, and it must have room for both prompts. Choose the
+prompts so that the *fraction* of the second prompt that must be computed is as small as possible:
 
 ```python
 def best_pair(num_blocks, block_size):
@@ -11,9 +11,11 @@ def best_pair(num_blocks, block_size):
 
 Both prompts are lists of ints. In the simulator, they arrive with prefix caching on. Then
 `get_common_computed_block_ids` says which blocks of the second prompt need not be computed. You
-need two rules of vLLM 0.6.4. Only full blocks are found. And the *last* block of a prompt is always
-computed, found or not, because the first token of the output comes from the last token of the
-prompt.
+need two rules of vLLM 0.6.4:
+
+* Only full blocks are found.
+* The *last* block of a prompt is always computed, found or not, because the first token of the
+  output comes from the last token of the prompt.
 
 Example, with 2 blocks of 4: for `[1, 2, 3, 4]` and `[1, 2, 3, 4, 5, 6]`, 4 of 6 tokens need not be
 computed. You can do better.
@@ -23,14 +25,14 @@ Your pair is right if no other pair of prompts has a smaller fraction.
 ## Hints
 1. All of the second prompt but its last block may be found. What should be in the last block?
 2. Put as much as possible before the last block, and as little as possible into it.
-3. Let first fill all blocks but one. Let second be first and one more token.
+3. Let `first` fill all blocks but one. Let `second` be `first` and one more token.
 
 ## Wrong answers
 * the_same_twice (small): The same prompt again is best, because everything is found.
 * partial_blocks_count (small): A block that is not full is found, too.
 * one_token_more (small): Two prompts that share their blocks always fit.
 * a_block_of_its_own (small): The second prompt should fill its last block.
-* too_short (larger): Some blocks should stay free.
+* too_short (larger): Some blocks of the pool should stay free.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.get_common_computed_block_ids
@@ -117,9 +119,10 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
         return ""
-    tokens, rest = counted(len(yours[1]), "token"), counted(length - most, "token")
-    can_be = f"It can be {most} of {length}, so that only {rest} must be computed"
-    return f"{found} of {tokens} need not be computed. {can_be}."
+    rest = counted(length - most, "token")
+    can_be = f"With a better pair it is {most} of {length}, so that only {rest} must be computed"
+    tokens = f"Of {counted(len(yours[1]), 'token')} in your second prompt"
+    return f"{tokens}, {found} need not be computed. {can_be}."
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:

@@ -7,28 +7,30 @@ def chain(tokens, block_size):
     return hashes
 ```
 
-It returns the hash of each full block of a prompt, from the first to the last, as hex digests of
-SHA-256 (`hashlib.sha256(data).hexdigest()`). `tokens` is a list of ints.
+`tokens` is a prompt, as a list of ints. `chain` returns the hash of each full block of the prompt,
+from the first to the last. A hash is a hex digest of SHA-256: `hashlib.sha256(data).hexdigest()`,
+where `data` is bytes.
 
-Two blocks must have the same hash if their keys and values are the same, and only then. That is the
-case if they hold the same tokens **and** everything before them is the same, too. A block that is
-not full has no hash.
+Two blocks must have the same hash if their keys and values are the same, and only then. Their keys
+and values are the same if they hold the same tokens **and** everything before them is the same,
+too. A block that is not full has no hash.
 
 Example, with blocks of 2: `[1, 2, 3, 4, 5]` has two hashes. The first is also the hash of `[1, 2]`.
 The second is not the hash of `[3, 4]`.
 
-You may put into the digests whatever you like: `check` compares only which of them are equal.
+You choose what goes into the digests: `check` compares only which of them are equal.
 
 ## Hints
 1. The key and value of a token depend on every token before it. What must the hash be computed
    from?
 2. For each block, hash two things: the hash of the block before it, and its own tokens.
-3. Begin with before = "". For each full block in turn, compute before = sha256(f"{before}
-   {block}".encode()).hexdigest().
+3. Begin with `before = ""`. For each full block in turn, compute
+   `before = sha256(f"{before} {block}".encode()).hexdigest()`.
 
 ## Wrong answers
 * the_block_alone (the same tokens, another beginning): Equal tokens have equal keys and values.
-* one_block_back (another beginning, two blocks back): It is enough to include the block before.
+* one_block_back (another beginning, two blocks back): It is enough to include the tokens of the
+  block before.
 * partial_blocks (a block that is not full): Every block has a hash, even one that is not full.
 * digits_run_together (the same digits): The digits of the tokens, written one after another,
   identify the tokens.
@@ -143,7 +145,7 @@ def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
     for number, (prompt, row) in enumerate(zip(prompts, yours, strict=True)):
         if len(row) != (full := len(prompt) // block_size):
             has, so = counted(len(prompt), "token"), counted(full, "full block")
-            return f"Prompt {number} has {has}, which makes {so}, each with a hash."
+            return f"Prompt {number} has {has}: {so}. Return a hash for each full block, no more."
     stands = "A hash depends on the tokens of its block and on all tokens before them, in order"
-    share = f"two blocks of {block_size} tokens have the same hash only if both are equal"
-    return f"Yours are {in_words(yours)}. {stands}: {share}."
+    equal = f"Your hashes are {in_words(yours)}, where the same number is the same hash"
+    return f"{equal}. {stands}, and on nothing else."

@@ -1,14 +1,16 @@
 """# 6.4 Defeat LRU ★★★
 
-Least recently used is a good rule, but some streams of prompts defeat it. Find one. Write
+To evict the least recently used block is a good rule, but some streams of prompts defeat it. Find
+one. Write
 
 ```python
 def one_round(num_blocks, block_size):
     return prompts
 ```
 
-It returns a list of prompts, each a list of ints. With prefix caching on, they arrive and leave one
-after the other. Then the same prompts come again, for 3 rounds in all. Two things must happen:
+`one_round` returns a list of prompts, each a list of ints. With prefix caching on, these prompts
+arrive and leave one after the other. Then the same prompts come again, for 3 rounds in all. Two
+things must happen:
 
 * In a pool of `num_blocks` blocks, **no** block is ever found in the cache.
 * In a pool of `num_blocks + 1` blocks, **every** full block is found, from the second round on.
@@ -16,19 +18,19 @@ after the other. Then the same prompts come again, for 3 rounds in all. Two thin
 A prompt has at most `num_blocks * block_size` tokens, and a round has at most `4 * num_blocks`
 prompts.
 
-Example: with 1 block of 2 tokens, `[[1, 1], [2, 2]]` does it. Each prompt evicts the other one.
-With 2 blocks, both stay.
+Example: with 1 block of 2 tokens, `[[1, 1], [2, 2]]` is right. Each prompt evicts the other one. In
+a pool of 2 blocks, the two prompts stay cached.
 
 ## Hints
 1. The block whose last use is longest ago is evicted. When is this exactly the block that is needed
    next?
 2. Let the prompts come in a cycle that needs one block more than the pool has.
-3. Use num_blocks + 1 prompts, all different, of one full block each.
+3. Use `num_blocks + 1` prompts, all different, of one full block each.
 
 ## Wrong answers
 * as_many_as_blocks (one block): A full pool always evicts what is needed next.
 * two_too_many (one block): The more prompts, the better.
-* one_prompt (one block): Whether a prompt is found does not depend on its tokens.
+* one_prompt (one block): Whether a block is found does not depend on its tokens.
 * never_full (one block): A block that is not full is evicted at once.
 * a_common_beginning (more blocks): Prompts may begin alike, because the end of a chain is evicted
   first.
@@ -87,13 +89,15 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
-    of_all = f"of {counted(lookups, 'lookup')} hit"
+    of_all = f"of {counted(lookups, 'full block')}"
     for number, found in enumerate(small, 1):
         if found:
-            return f"With {counted(num_blocks, 'block')}, {found} {of_all} in round {number}."
+            pool = f"In round {number}, with {counted(num_blocks, 'block')}"
+            return f"{pool}, the cache finds {found} {of_all}. It must find none."
     for number, found in enumerate(large[1:], 2):
         if found < lookups:
-            return f"With {num_blocks + 1} blocks, only {found} {of_all} in round {number}."
+            pool = f"In round {number}, with {num_blocks + 1} blocks"
+            return f"{pool}, the cache finds only {found} {of_all}. It must find all."
     return ""
 
 

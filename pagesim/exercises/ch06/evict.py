@@ -12,9 +12,9 @@ def evict(cached):
 `(block, tokens, last_used)`: its id, the number of tokens from the beginning of the prompt to the
 end of this block, and the time of its last use.
 
-vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, it wants the one
-with the longest prefix, because a chain is useful only from its beginning. What it really does is
-this:
+vLLM 0.6.4 wants to evict the least recently used block. Among equally old blocks, vLLM wants the
+one with the longest prefix, because a chain is useful only from its beginning. What vLLM really
+does is this:
 
 * It goes through the list once and keeps a candidate, at first the first block.
 * It **stops** at the first block that was used later than the candidate.
@@ -24,16 +24,17 @@ Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`. Block 7 was u
 stops there. Of the two blocks before it, block 2 has the longer prefix.
 
 ## Hints
-1. Do what the three points say, in their order. A loop over cached[1:] is enough.
+1. Do what the three points say, in their order. A loop over `cached[1:]` is enough.
 2. Remember three things about the candidate: its id, its tokens and its time.
-3. For each of the other blocks: if used > last_used, break; if length > tokens, it becomes the
-   candidate.
+3. For each of the other blocks: if `used > last_used`, break. If `length > tokens`, this block
+   becomes the candidate.
 
 ## Wrong answers
 * no_tie_break (equally old): Equally old blocks are evicted in the order in which they came.
 * longest_prefix (a longer prefix, used later): The block with the longest prefix is evicted,
   however recently it was used.
-* really_lru (an older one came later): LRU means that the oldest block of all is evicted.
+* really_lru (an older one came later): Least recently used means that the oldest block of all is
+  evicted.
 * shortest_prefix (equally old): The beginning of a chain is evicted first.
 * most_recent (one is older): The block that was used last is evicted.
 
@@ -139,4 +140,4 @@ def play() -> Timeline:
         story.manager.access_all_blocks_in_seq(writer.seq, now)
         writer.leave()
     story.arrive(range(40, 52))
-    return story.run.annotate(title="Eviction: the older chain goes, beginning with its end")
+    return story.run.annotate(title="Eviction: the older chain goes, the end first")

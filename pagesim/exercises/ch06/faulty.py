@@ -5,11 +5,11 @@ from __future__ import annotations
 from pagesim.v0.evictor import LRUEvictor
 
 CAUSES = {
-    "heads": "Of equally old blocks the one with the shortest prefix is evicted.",
+    "heads": "Of equally old blocks, the one with the shortest prefix is evicted.",
     "newest": "The block that was used last is evicted.",
-    "lowest": "The block with the lowest id is evicted, whenever it was used.",
+    "lowest": "The block with the lowest id is evicted, no matter when it was used.",
     "partial": "Blocks that are not full are found as well.",
-    "kept": "An evicted block is still found by what it held.",
+    "kept": "An evicted block is still found by its old content.",
 }
 
 

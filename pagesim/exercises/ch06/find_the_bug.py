@@ -9,16 +9,16 @@ def show_fault(evictor, num_blocks):
     return prompts, cause
 ```
 
-* `evictor`: one of the three letters; `num_blocks`: the number of blocks in the pool, at least 3,
-  of 2 tokens each;
+* `evictor`: one of the three letters;
+* `num_blocks`: the number of blocks in the pool, at least 3. Each has 2 tokens;
 * `prompts`: at most 5 prompts, each a list of ints that fits into the pool. They arrive one after
   the other, and each leaves before the next one comes;
 * `cause`: one of
-  * `"heads"`: Of equally old blocks the one with the shortest prefix is evicted.
+  * `"heads"`: Of equally old blocks, the one with the shortest prefix is evicted.
   * `"newest"`: The block that was used last is evicted.
-  * `"lowest"`: The block with the lowest id is evicted, whenever it was used.
+  * `"lowest"`: The block with the lowest id is evicted, no matter when it was used.
   * `"partial"`: Blocks that are not full are found as well.
-  * `"kept"`: An evicted block is still found by what it held.
+  * `"kept"`: An evicted block is still found by its old content.
 
 To see which blocks of each prompt are found, first by vLLM's cache and then by a broken one:
 
@@ -30,20 +30,20 @@ print(found(prompts, 3), found(prompts, 3, "A"))   # [[], [], [0, 1]] both times
 ```
 
 The broken classes are in the package. If you read them, you know the cause, but you still need
-prompts that show it.
+prompts that show the fault.
 
 ## Hints
-1. An evictor is asked only when no block is free. You see its choice when a prompt comes back.
+1. An evictor chooses a block only when no block is free. Its choice shows when a prompt comes back.
 2. Fill the pool, demand one more block, and then bring back the prompt that has lost a block.
 3. For A, let two blocks be equally old when one of them must go. For B, use an old prompt and a
    recent one. For C, put a prompt into block 0, and use it again before another prompt needs a
    block.
 
 ## Wrong answers
-* enough_room (A): A prompt that comes back shows whether a cache is any good.
+* enough_room (A): Any prompt that comes back shows the fault.
 * symptom (A): A block that is found behind a missing one was kept by mistake.
-* not_asked_again (B): You see at once that the wrong block was evicted.
-* used_once (C): The lowest id and the oldest block are never the same.
+* not_asked_again (B): The wrong choice shows at once, even if no prompt comes back.
+* used_once (C): The oldest block never has the lowest id.
 
 ## vLLM
 * vllm/core/evictor.py: LRUEvictor.evict
@@ -108,7 +108,8 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
     if cause not in list(CAUSES):
         return f"The cause must be one of {', '.join(CAUSES)}."
     if cause != FAULTY[letter][1]:
-        return f"vLLM's cache finds {vllm}, {letter} finds {broken}. But the cause is another one."
+        finds = f"vLLM's cache finds {vllm}, and the one with {letter} finds {broken}"
+        return f"{finds}. So the fault shows, but the cause is another one."
     return ""
 
 

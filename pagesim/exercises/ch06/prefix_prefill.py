@@ -1,15 +1,16 @@
 """# 6.5 Prefill behind a cached prefix ★★★
 
-The beginning of a prompt was found in the cache. Only its *new* tokens need queries. But each of
-them attends to all keys before it, cached or new, and to its own. Complete the kernel: five lines
+The beginning of a prompt was found in the cache, so only its *new* tokens need queries. But each of
+these attends to all keys before it, cached or new, and to its own. Complete the kernel: five lines
 in three places.
 
 * `q`: float32 `[new tokens, 1, DIM]`, the queries of the new tokens of all sequences, sequence
-  after sequence. Those of sequence s are the rows `query_start[s]` to `query_start[s + 1] - 1`;
+  after sequence. The queries of sequence s are the rows `query_start[s]` to
+  `query_start[s + 1] - 1`;
 * `seq_lens[s]`: the length of the whole sequence, cached tokens included. Its new tokens are its
   *last* ones;
 * `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are already
-  in them.
+  in these caches.
 
 One program computes all new tokens of one sequence, at most ROWS = 8. It goes through the blocks of
 the sequence, and every row of its tile keeps an online softmax, as in chapter 3.
@@ -22,18 +23,19 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 
 ## Hints
 1. The new tokens are the last `count` of `length` tokens. What is the position of the first of
-   them?
-2. A token at position p sees the keys 0 to p. In the tile, each row is a query and each column is a
-   key.
-3. position = length - count + row, and seen = key[None, :] <= position[:, None]. Update ell and acc
-   as in chapter 3, along axis 1, with rescale[:, None] for acc.
+   them? And in which row of `q` is its query?
+2. Row i of the tile is for the query in row `begin + i` of `q`, and each column is for a key. A
+   token at position p sees the keys 0 to p.
+3. `position = length - count + row`, `offset = (begin + row)[:, None] * DIM + dim[None, :]`, and
+   `seen = key[None, :] <= position[:, None]`. Update `ell` and `acc` as in chapter 3, along axis 1,
+   with `rescale[:, None]` for `acc`.
 
 ## Wrong answers
 * position_from_0 (four cached tokens): The first new token is at position 0.
 * not_itself (one token): A token sees the tokens before it, but not itself.
 * no_causal_mask (nothing cached): All tokens of a prompt see each other.
 * queries_from_0 (two sequences): The queries of every sequence begin at row 0.
-* acc_not_rescaled (four cached tokens): What I have added up does not change any more.
+* acc_not_rescaled (four cached tokens): What I have already added up no longer changes.
 
 ## vLLM
 * vllm/attention/ops/prefix_prefill.py: context_attention_fwd
@@ -119,7 +121,8 @@ def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
     position = lengths[seq] - new[seq] + wrong
     at = f"{lengths[seq]} - {new[seq]} + {wrong} = {position}"
     sees = f"It sees the keys 0 to {position} and no others"
-    return f"New token {wrong} of sequence {seq} is at position {at}. {sees}."
+    told = f"New token {wrong} of sequence {seq} is at position {at}. {sees}"
+    return f"{told}. If these are the keys that you chose, the fault is in ell or acc."
 
 
 def play(lengths: Ints, new: Ints, block: int) -> Timeline:

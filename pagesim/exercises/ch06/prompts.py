@@ -18,7 +18,7 @@ def fault_of(prompts: list[object], most_tokens: int) -> str:
     """What is wrong with prompts as such; nothing if each is a list of tokens that fits."""
     for prompt in prompts:
         if not isinstance(prompt, list) or not 0 < len(prompt) <= most_tokens:
-            return f"A prompt is a list of 1 to {most_tokens} ints."
+            return f"A prompt that fits is a list of 1 to {most_tokens} ints."
         if any(type(token) is not int or not 0 <= token < 2**31 for token in prompt):
             return "A token is an int, and not negative."
     return ""

@@ -10,9 +10,9 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
 
 * `waiting`: the lengths of the waiting prompts, in tokens, the oldest first;
 * `free_blocks`: the number of free GPU blocks, of which `watermark_blocks` must stay free;
-* `token_budget`, `seq_budget`: the most tokens and the most sequences of this step. Nothing else
-  runs in this step, so the prompts have both budgets to themselves;
-* `admitted`: the places of the admitted prompts in `waiting`, counted from 0.
+* `token_budget`, `seq_budget`: how many tokens and how many sequences this step may compute.
+  Nothing else runs in this step, so the prompts have both budgets to themselves;
+* `admitted`: the indices of the admitted prompts in `waiting`, from 0.
 
 A prompt takes whole blocks of `block_size` tokens. Each prompt would fit into an empty GPU.
 
@@ -21,13 +21,15 @@ Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`. The first two promp
 
 ## Hints
 1. Go through the queue from its head, and keep track of three things that can run out.
-2. A prompt needs its length divided by block_size, rounded up. Stop at the first one that does not
-   fit.
-3. Stop if free_blocks - blocks < watermark_blocks, if the length is more than what is left of
-   token_budget, or if seq_budget prompts have been admitted. Otherwise subtract, and go on.
+2. A prompt needs as many blocks as its length divided by `block_size`, rounded up. Stop at the
+   first prompt that does not fit.
+3. Stop if `free_blocks - blocks < watermark_blocks`, if the length is more than what is left of
+   `token_budget`, or if `seq_budget` prompts have been admitted. Otherwise subtract the prompt's
+   blocks and tokens, and go on.
 
 ## Wrong answers
-* overtaking (a later one would fit): What does not fit is skipped, and the next one is tried.
+* overtaking (a later one would fit): A prompt that does not fit is skipped, and the next one is
+  tried.
 * no_watermark (the watermark): A prompt may take the last block.
 * rounded_down (one token too many): A block that is only partly filled does not count.
 * tokens_in_one_piece (a block for each): Two prompts can share a block.
@@ -44,7 +46,7 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises.ch07.serving import add, new_scheduler
-from pagesim.exercises.kit import Case, Cases, Random, Timeline
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
 from pagesim.timeline.record import record
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Sequence, SequenceGroup
@@ -58,7 +60,7 @@ def admit(
     watermark_blocks: int,
     block_size: int,
 ) -> list[int]:
-    """The places in `waiting` (prompt lengths, oldest first) that the next step admits."""
+    """The indices in `waiting` (prompt lengths, oldest first) of what the next step admits."""
     ### BEGIN SOLUTION
     admitted: list[int] = []
     for place, length in enumerate(waiting):
@@ -147,16 +149,16 @@ def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) ->
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     for i, fits in enumerate(right):
         if yours[i : i + 1] != [fits]:
-            return f"The prompt at place {fits} fits, and so do all prompts before it."
+            return f"Prompt {fits} fits, and so do all prompts before it."
     needs, place = [-(-length // block_size) for length in waiting], len(right)
     blocks, left = free_blocks - sum(needs[:place]), token_budget - sum(waiting[:place])
-    reason = f"has {waiting[place]} tokens, but only {left} of the budget are left"
+    reason = f"has {count(waiting[place], 'token')}, and {left} are left of the token budget"
     if needs[place] > blocks - watermark_blocks:
-        must = f"and {watermark_blocks} must stay free"
-        reason = f"needs {needs[place]} of {blocks} free blocks, {must}"
+        free = f"The number of free blocks is {blocks}, and {watermark_blocks} must stay free"
+        reason = f"needs {count(needs[place], 'block')}. {free}"
     elif len(right) == seq_budget:
         reason = f"would be one sequence more than the budget of {seq_budget}"
-    return f"The prompt at place {place} {reason}, so the scheduler stops there."
+    return f"Prompt {place} {reason}. So the scheduler stops there."
 
 
 def replay(

@@ -1,15 +1,15 @@
 """# 7.5 Find the bug: three schedulers ★★★
 
 The schedulers `"A"`, `"B"` and `"C"` are broken: each has one fault. Find the fault, and prove it
-with a few requests that the broken scheduler serves in another way than vLLM's:
+with a few requests that the broken scheduler does not serve as vLLM's scheduler does:
 
 ```python
 def show_it(scheduler, num_blocks):
     return requests, cause
 ```
 
-* `scheduler`: one of the three letters; `num_blocks`: the number of GPU blocks, at least 6, of 4
-  tokens each;
+* `scheduler`: one of the three letters;
+* `num_blocks`: the number of GPU blocks, at least 6. Each has 4 tokens;
 * `requests`: at most 3 pairs `(prompt, output)`, both in tokens. All of them wait from the
   beginning. Prompt and output together must fit into the pool;
 * `cause`: one of
@@ -28,19 +28,19 @@ print(side_by_side("A", [(8, 3), (8, 3)], 6))
 ```
 
 The broken classes are in the package. If you read them, you know the cause, but you still need
-requests that show it.
+requests that show the fault.
 
 ## Hints
 1. A fault in the order shows only where there is a choice, so you need three requests and a full
    pool.
-2. Let s0 fill all blocks but a few, and let it grow. Then try different sizes of s1 and s2.
-3. For A, s1 must be preempted while s2 waits. For B, s1 must not fit although s2 would. For C, both
-   s1 and s2 must run when s0 needs a block.
+2. Let `s0` fill all blocks but a few, and let it grow. Then try different sizes of `s1` and `s2`.
+3. For A, `s1` must be preempted while `s2` waits. For B, `s1` must not fit although `s2` would. For
+   C, both `s1` and `s2` must run when `s0` needs a block.
 
 ## Wrong answers
 * enough_room (A): Any three requests show the fault of a scheduler.
 * symptom (A): s2 comes before s1, so it has overtaken it.
-* one_fits (B): It is enough that the pool is full.
+* one_fits (B): It is enough if the pool is full.
 * last_is_next (C): Two requests are enough to tell the oldest from the last.
 
 ## vLLM
@@ -131,16 +131,16 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
             return f"A request of {request[0]} + {request[1]} tokens is out of range: {slots}."
     vllm, broken = compare(letter, requests, num_blocks)
     if vllm.batches == broken.batches:
-        same = f"Both schedulers serve these requests in the same {vllm.steps} steps"
-        return f"{same}, so they do not show the fault."
+        same = f"Both schedulers compute the same in each of the {vllm.steps} steps"
+        return f"{same}, so these requests do not show the fault."
     if cause not in CAUSES:
         return f"The cause must be one of {', '.join(CAUSES)}."
     if cause == FAULTY[letter][1]:
         return ""
     shorter = min(vllm.steps, broken.steps)
     step = parted(vllm.batches[:shorter], broken.batches[:shorter])
-    ours, theirs = in_words(vllm.batches[step]), in_words(broken.batches[step])
-    differ = f"They first differ in step {step + 1}: vLLM has {ours}, {letter} has {theirs}"
+    ours, theirs = (in_words(each.batches[step]) or "nothing" for each in (vllm, broken))
+    differ = f"In step {step + 1}, vLLM's scheduler computes {ours}, and {letter} computes {theirs}"
     return f"{differ}. So the fault shows, but the cause is another one."
 
 

@@ -1,8 +1,8 @@
 """# 7.4 One step by hand ★★
 
 What does the scheduler decide next? You are given two queues and the free list. No request is
-swapped out, preemption means recomputation, both budgets are large, and there is no watermark.
-Write
+swapped out, preemption means recomputation, the budgets of tokens and of sequences are large, and
+there is no watermark. Write
 
 ```python
 def next_step(waiting, running, free, block_size):
@@ -12,35 +12,39 @@ def next_step(waiting, running, free, block_size):
 * `waiting`: `(name, tokens)` of each prompt, the head of the queue first. The names are numbers;
 * `running`: `(name, tokens, table)` of each decoding sequence, the oldest first. `tokens` includes
   the newest token, which was sampled in the last step and has no slot yet;
-* `free`: the free list. Blocks are taken from its left, and freed blocks return to its left, one by
-  one;
+* `free`: the free list. Blocks are taken from its left, and freed blocks go back to its left, one
+  by one;
 * `computed`: `(name, number of tokens)` of every sequence that is computed in this step, in order;
 * `preempted`: the names of the victims, in the order in which they were preempted;
 * `free_after`: the free list at the end of the scheduler's work.
 
-The rules are in chapter 7. Victims come from the end of `running` (section 3). Prompts go first, in
-a step of their own (section 4). And a sequence continues only if at least *one* block is free, even
-if it has room in its last block ("0.6.4's surprises").
+Three rules of chapter 7 decide the step:
+
+* Prompts go first, in a step of their own (section 4).
+* Otherwise the running sequences continue, each with one token. A sequence continues only if at
+  least *one* block is free, even if it has room in its last block ("0.6.4's surprises").
+* Victims come from the end of `running` (section 3).
 
 Example, with blocks of 4: `next_step([], [(0, 5, [2]), (1, 3, [0])], [1], 4)` is
-`([(0, 1)], [1], [0])`. s0 has 4 tokens in block 2, so it takes block 1 for the fifth. Now nothing
-is free. So s1 is preempted, although its block 0 has room.
+`([(0, 1)], [1], [0])`. `s0` has 4 tokens in block 2, so it takes block 1 for the fifth. Now nothing
+is free. So `s1` is preempted, although its block 0 has room.
 
 ## Hints
-1. Look at the prompts first. If one is admitted, the step is done. If not, go through running.
-2. While nothing is free, preempt the last sequence of running. Only then ask whether the token
-   needs a block: (tokens - 1) % block_size == 0.
-3. Free a victim's blocks in the order of its table: for block in table: free.insert(0, block). If
-   nothing else runs, the sequence preempts itself, and the step ends.
+1. Look at the prompts first. If one is admitted, the step has no decodes. If none is, go through
+   `running`.
+2. While nothing is free, preempt the last sequence of `running`. Only then find out whether the
+   token needs a block: `(tokens - 1) % block_size == 0`.
+3. Free a victim's blocks in the order of its table: `for block in table: free.insert(0, block)`. If
+   nothing is free and nothing else runs, the sequence preempts itself, and the step ends.
 
 ## Wrong answers
 * mixed (a prompt, and one that decodes): A step computes prompts and decodes together.
 * room_in_its_own (nothing is free, room in its own block): A sequence with room in its own block
-  needs no free one.
+  needs no free block.
 * oldest_first (three, and nothing is free): The sequence that has run longest is preempted.
-* table_put_back_as_a_run (a victim with two blocks): A table returns as it is, with its first block
-  at the front.
-* overtaking (the head does not fit): What does not fit is skipped.
+* table_put_back_as_a_run (a victim with two blocks): A table goes back to the free list in its own
+  order, with its first block at the front.
+* overtaking (the head does not fit): A prompt that does not fit is skipped.
 * always_a_block (room in its own block): Every new token takes a block.
 
 ## vLLM
@@ -160,16 +164,20 @@ def free_list(scheduler: Scheduler) -> list[int]:
     return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
 
 
-def why(yours: Step, right: Step) -> str:
+def why(yours: Step, right: Step, waiting: Waiting) -> str:
     computed, preempted = list(map(tuple, yours[0])), list(yours[1])
     if (computed, preempted) == right[:2]:
-        back = "A victim's blocks return to the left one by one, in the order of its table"
+        back = "A victim's blocks go back to the left one by one, in the order of its table"
         taken = "Blocks are taken from the left of the free list"
-        return f"{taken}. {back}, so its last block comes to be the first."
-    if any(name >= 10 or tokens > 1 for name, tokens in right[0]):
+        return f"{taken}. {back}, so its last block is then the first."
+    prompts = {name for name, _ in waiting}
+    if any(name in prompts for name, _ in right[0]):
         return "Prompts are admitted from the head of waiting, and no sequence decodes beside them."
+    if any(name in prompts for name, _ in computed):
+        behind = "and no prompt behind it may overtake it"
+        return f"The prompt at the head of waiting does not fit, {behind}. So the others decode."
     if preempted != right[1]:
-        needs = "A sequence continues only if a block is free, whether it takes it or not"
+        needs = "A sequence continues only if a block is free, even if it does not need the block"
         last = "the last of running is preempted, and finally the sequence itself"
         return f"{needs}. While none is free, {last}."
     return "The sequences that are not preempted compute one token each, in the order of running."

@@ -9,9 +9,9 @@ def pick_victim(running):
 ```
 
 `running` lists the candidates, the oldest first, as `(tokens, blocks, times)`: the number of tokens
-of the request, the number of its blocks, and how often it was preempted before. Return the victim's
-place in this list. The request that needs the block is not in the list. If nothing else runs, that
-request is preempted itself, and your function is not called.
+of the request, the number of its blocks, and how often it was preempted before. `place` is the
+victim's index in this list, from 0. The request that needs the block is not in the list. If nothing
+else runs, that request is preempted itself, and your function is not called.
 
 `check` serves a stream of 40 requests with 30 blocks of 4 tokens. Your rule must
 
@@ -20,8 +20,8 @@ request is preempted itself, and your function is not called.
 * let no request starve: none may be preempted more than 5 times;
 * finish within 1,000 steps.
 
-Example: vLLM's rule is `return len(running) - 1`. You can try yours on the stream that `check`
-uses:
+Example: vLLM's rule is `return len(running) - 1`. You can try your own rule on the stream that
+`check` uses:
 
 ```python
 from pagesim.exercises.ch07.pick_victim import STREAM, measure
@@ -31,17 +31,18 @@ print(served, max(served.preempted.values()))
 ```
 
 ## Hints
-1. What does a victim cost? And what happens to the cheapest one after it returns?
+1. What does a victim cost? And if you always take the cheapest one, what happens to this request
+   after it returns?
 2. Take the request with the fewest tokens, but do not take the same one again and again.
 3. Among the requests that were preempted fewer than 2 or 3 times, take the one with the fewest
    tokens. If there are none, take the one with the fewest tokens of all.
 
 ## Wrong answers
-* last_in (the stream): The last request to come in has computed the least.
+* last_in (the stream): The last request to come in has the fewest computed tokens.
 * longest (the stream): The longest request makes the most room.
-* shortest (the stream): The cheapest request to compute again is always the best victim.
-* oldest (the stream): The request that has run longest has had its turn.
-* places_from_one (the stream): Places are counted from 1.
+* shortest (the stream): The request with the fewest tokens is always the best victim.
+* oldest (the stream): The request that has run longest has used the GPU long enough.
+* places_from_one (the stream): The indices of a list are counted from 1.
 
 ## vLLM
 * vllm/core/scheduler.py: Scheduler._schedule_running
@@ -151,21 +152,21 @@ def why(yours: object, stream: int) -> str:
     try:
         served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
-        return "Return the place of the victim in the list, an int."
+        return "Return the index of the victim in the list, as an int."
     worst, most = max(served.preempted.items(), key=lambda item: item[1], default=(0, 0))
     times = f"s{worst} was preempted {most} times"
     if not served.finished:
         return f"After {MOST_STEPS:,} steps, the stream is not done: {times}."
     if most > 5:
-        turn = "When a request was preempted often enough, it is another one's turn"
+        turn = "Spare a request that was already preempted a few times"
         return f"{times}, so it starves. {turn}."
     lost = baseline(stream)
     if served.ignored > lost.ignored:
-        return "A request was preempted so late that it outgrew the GPU, so it was given up."
+        return "A request had grown too long for the GPU when it was preempted, so it was given up."
     if served.wasted < lost.wasted:
         return ""
-    lose = f"Your victims waste {served.wasted:,} tokens, those of vLLM waste {lost.wasted:,}"
-    return f"{lose}. A victim costs what it has computed."
+    lose = f"Your victims waste {served.wasted:,} tokens, and those of vLLM {lost.wasted:,}"
+    return f"{lose}. A victim wastes all tokens that it has computed."
 
 
 def play(stream: int) -> Timeline:

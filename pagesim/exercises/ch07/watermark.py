@@ -2,7 +2,7 @@
 
 The watermark is the fraction of the GPU's blocks that admission keeps free, so that running
 sequences can grow. What is the best watermark? Requests wait, the pool is small, and no one knows
-how long an output will be. So measure, and then answer with a watermark and a reason:
+how long an output will be. So measure, and then return a watermark and a reason:
 
 ```python
 def best_watermark(stream):
@@ -21,12 +21,12 @@ for watermark in (0.0, 0.5):
     print(watermark, measure(0, watermark))
 ```
 
-A watermark is right if no request is given up, and if its number of steps is within 2 % of the
-fewest that any watermark reaches. The reason says why it is worse to have no watermark:
+A watermark is right if no request is given up, and if it takes at most 2 % more steps than the best
+watermark. The reason says what gets worse if there is no watermark:
 
-* `"recompute"`: tokens are computed again;
-* `"idle"`: blocks stay empty;
-* `"ignored"`: requests are given up.
+* `"recompute"`: more tokens are computed again;
+* `"idle"`: more blocks stay empty;
+* `"ignored"`: more requests are given up.
 
 Plot the steps against the watermark before you answer. You need not hand in the plot. vLLM's
 default is 0.01.
@@ -35,14 +35,14 @@ default is 0.01.
 1. Two things cost steps: too many preemptions, and too few running sequences.
 2. Measure 0.0, 0.05, 0.1, 0.2 and 0.4. Look at the preemptions and at the steps: the fewest
    preemptions do not give the fewest steps.
-3. Try 0.00, 0.02, … 0.40 and take the one with the fewest steps. Then compare its `computed` with
-   that of 0.0.
+3. Try 0.00, 0.02, … 0.40 and take the watermark with the fewest steps. Then compare its `computed`
+   with that of 0.0.
 
 ## Wrong answers
 * none (the stream): Without a watermark there is more room, so it is faster.
 * fewest_preemptions (the stream): The fewer requests are preempted, the better.
-* nearly_all (the stream): The more blocks are kept free, the safer.
-* idle_blocks (the stream): Without a watermark, blocks stay empty.
+* nearly_all (the stream): The more blocks are kept free, the better.
+* idle_blocks (the stream): Without a watermark, more blocks stay empty.
 
 ## vLLM
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.__init__ (watermark)
@@ -133,19 +133,22 @@ def why(yours: object, stream: int) -> str:
         reasons = ", ".join(map(repr, REASONS))
         return f"The reason must be one of {reasons}, not {shown(reason, 80)}."
     mine, none = measure(stream, watermark), measure(stream, 0.0)
-    takes = f"takes {mine.steps:,} steps, computes {mine.computed:,} tokens and preempts"
-    result = f"With {watermark:g} the stream {takes} {mine.preemptions} times"
+    takes = f"there are {mine.steps:,} steps, {mine.computed:,} tokens are computed"
+    result = (
+        f"With a watermark of {watermark:g}, {takes}, and there are {mine.preemptions} preemptions"
+    )
     if mine.ignored:
-        return f"{result}, but {mine.ignored} requests are given up: they can never be admitted."
+        return f"{result}. But {mine.ignored} requests are given up: they can never be admitted."
     if mine.steps > 1.02 * fewest_steps(stream):
-        return f"{result}. It is possible in {fewest_steps(stream):,} steps."
+        return f"{result}. The best watermark takes {fewest_steps(stream):,} steps."
     idle, without = mine.idle / mine.steps, none.idle / none.steps
     recomputes, gives_up = none.computed > mine.computed, none.ignored > mine.ignored
     if dict(zip(REASONS, (recomputes, without > idle, gives_up), strict=True))[reason]:
         return ""
-    much = f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} free blocks per step"
-    good = f"{result}, which is good. But the reason is another. Without a watermark, it is"
-    return f"{good} {none.steps:,} steps, {much} instead of {idle:.1f}."
+    much = f"{none.computed:,} tokens are computed, {none.ignored} requests are given up"
+    free = f"{without:.1f} blocks are free per step, instead of {idle:.1f}"
+    good = f"{result}. That is good, but the reason is another one"
+    return f"{good}. Without a watermark, {much}, and {free}."
 
 
 def play(stream: int) -> Timeline:

@@ -11,27 +11,30 @@ def bytes_per_token(config):
 matter:
 
 * `num_hidden_layers`, `num_attention_heads` and `hidden_size` are always there;
-* `num_key_value_heads` is the number of KV heads. If it is missing, every query head has its own;
-* `head_dim` is the number of elements of one head. If it is missing, the query heads divide
-  `hidden_size` evenly;
+* `num_key_value_heads` is the number of KV heads. If it is missing, every query head has a KV head
+  of its own;
+* `head_dim` is the number of elements of one head. If it is missing, the query heads share
+  `hidden_size` equally;
 * `kv_lora_rank` and `qk_rope_head_dim` are there only with latent attention (DeepSeek V2 and V3).
-  Then a token stores *one* vector in each layer and nothing else. The vector has as many elements
-  as the two together. (vLLM 0.6.4 does not use this yet, but later releases do.)
+  Then a token stores *one* vector in each layer and nothing else. The vector has
+  `kv_lora_rank + qk_rope_head_dim` elements. (vLLM 0.6.4 does not use this yet, but later releases
+  do.)
 
 Example: `{"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1,
-"hidden_size": 32}` has query heads of 8 elements and one KV head. 2 layers · 2 · 8 elements · 2
-bytes are 64 bytes.
+"hidden_size": 32}` has query heads of 8 elements and one KV head. 2 layers · 2 (key and value) · 1
+KV head · 8 elements · 2 bytes are 64 bytes.
 
 ## Hints
 1. In each layer, a token stores a key and a value for each KV head.
-2. num_key_value_heads and head_dim may be missing. Remember that dict.get has a second argument.
-3. The result is layers · 2 · kv_heads · head_dim · 2 bytes. With kv_lora_rank, it is layers ·
-   (kv_lora_rank + qk_rope_head_dim) · 2 bytes.
+2. `num_key_value_heads` and `head_dim` may be missing. Remember that `dict.get` has a second
+   argument.
+3. The result is `layers * 2 * kv_heads * head_dim * 2` bytes. With `kv_lora_rank`, it is
+   `layers * (kv_lora_rank + qk_rope_head_dim) * 2` bytes.
 
 ## Wrong answers
 * query_heads (fewer KV heads): Every query head has its own keys and values.
-* hidden_size (a head_dim of its own): The heads always divide the hidden size evenly.
-* kv_heads_share (fewer KV heads): The KV heads divide the hidden size among themselves.
+* hidden_size (a head_dim of its own): The query heads always share the hidden size equally.
+* kv_heads_share (fewer KV heads): The KV heads share the hidden size among themselves.
 * latent_twice (a latent vector): There is a key and a value, so everything counts twice.
 * keys_alone (a head for each): Only the keys are cached.
 * one_layer (a head for each): All layers share one cache.

@@ -1,7 +1,7 @@
 """# 8.3 The cheapest cards ★★★
 
 `chats` conversations run at the same time on Llama-3.1-70B. In the worst case, each of them has its
-full length of `tokens` tokens. Which cards are the cheapest? Write
+full length of `tokens` tokens. Which cards hold them all at the lowest price? Write
 
 ```python
 def cheapest(chats, tokens):
@@ -26,26 +26,27 @@ among the cards, and each card needs another 2e9 bytes for activations. What is 
 cache. The prices were made up for this exercise.
 
 `size_v1(ModelSpec.preset("llama-3.1-70b"), memory, tensor_parallel_size=…, kv_cache_dtype=…)`
-computes the size of a cache that has `memory` bytes per card (an int). Its
-`.max_concurrency(tokens)` says how many conversations it holds. If not a single block fits, it
-raises `UsageError`.
+computes the size of a cache that has `memory` bytes per card (an int). If not a single block fits,
+`size_v1` raises `UsageError`. The result has a method `.max_concurrency(tokens)`, which says how
+many conversations of this length the cache holds.
 
 Example: `cheapest(10, 2048)` is `("rtx-4090", 8, "auto")`, or the same with `"fp8"`. With 4 of
 these cards, the weights would leave nothing for the cache.
 
 ## Hints
-1. For each card and each number of cards, ask what is left for the cache and how many chats fit
-   into it.
-2. memory = int(0.9 · card - 141.2e9 / gpus - 2e9). A choice is good if max_concurrency(tokens) is
-   at least chats. With fp8, it is twice as much.
-3. Collect (gpus · price, card, gpus, dtype) of all good choices, and take the smallest.
+1. For each card and each number of cards, compute how much memory is left for the cache and how
+   many chats fit into it.
+2. `memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)`. A choice is good if
+   `max_concurrency(tokens)` is at least `chats`. With fp8, the cache holds twice as many tokens.
+3. Collect `(gpus * price, card, gpus, dtype)` of all good choices, and take the smallest.
 
 ## Wrong answers
 * on_average (200 chats): On average, a chat has half of its tokens.
 * no_weights (10 chats): All of the memory is for the cache.
-* one_heap (100 chats): Each card stores its own chats.
+* one_heap (100 chats): max_concurrency counts the chats of one card, so all cards together hold
+  more.
 * sixteen_bits (200 chats): An element of the cache has as many bytes as a weight of the model.
-* the_largest_card (10 chats): The largest card is the cheapest for its memory.
+* the_largest_card (10 chats): The card with the most memory is the cheapest for what it holds.
 
 ## vLLM
 * vllm/worker/worker.py: Worker.determine_num_available_blocks

@@ -8,9 +8,9 @@ def my_log():
     return log, model, low, high
 ```
 
-* `log`: the text. It must have the line that says how much memory is left for the cache, and the
-  line that says how many blocks or tokens the cache holds. You may use any release, V0 or V1, with
-  blocks of 16 tokens;
+* `log`: the text of the log. It must have the line that says how much memory is left for the cache,
+  and the line that says how many blocks or tokens the cache holds. You may use any release, V0 or
+  V1, with blocks of 16 tokens;
 * `model`: a dict with `layers`, `kv_heads` and `head_dim`, taken from `config.json`;
 * `low`, `high`: the smallest and the largest possible number of blocks that requests can use, as
   your function of exercise 8.2 computes them.
@@ -23,16 +23,16 @@ The model must have plain attention in all layers, without windows or latent vec
 
 ## Hints
 1. Find the line with the GiB for the cache, and the config.json of the model.
-2. Use your function blocks_of of exercise 8.2 on the log.
-3. The solution uses LOGS[2]. Qwen3-0.6B has 28 layers and 8 KV heads of 128 elements, and 69.66 GiB
-   means 69.655 to 69.665. One block is the null block of V1.
+2. Use your function `blocks_of` of exercise 8.2 on the log.
+3. The solution uses `LOGS[2]`. Qwen3-0.6B has 28 layers and 8 KV heads of 128 elements, and 69.66
+   GiB means 69.655 to 69.665. One block is the null block of V1.
 
 ## Wrong answers
-* gigabytes (your log): GiB is another word for GB.
+* gigabytes (your log): A GiB is the same as a GB.
 * null_block (your log): All blocks in the log hold tokens.
 * query_heads (your log): Every query head has its own keys and values.
-* cut_off (your log): The line with the memory is enough.
-* as_printed (your log): The printed memory is exact.
+* cut_off (your log): The log needs only the line with the memory.
+* as_printed (your log): The printed memory is not rounded.
 
 ## vLLM
 * vllm/worker/worker.py: Worker.determine_num_available_blocks
@@ -94,9 +94,9 @@ def why(yours: object) -> str:
     if found.blocks is None:
         return "A line is missing in the log: the one with the number of GPU blocks, or of tokens."
     usable = found.blocks - (found.engine == "v1")
-    blocks = f"With this model {found.memory} are {least:,} to {most:,} blocks for requests"
+    blocks = f"With this model, requests have {least:,} to {most:,} blocks in {found.memory}"
     if not least <= usable <= most:
-        return f"{blocks}, but the log means {usable:,}. Is it the right model?"
+        return f"{blocks}, but {usable:,} by the log. Is it the right model?"
     if [low, high] != [least, most] or {type(low), type(high)} != {int}:
-        return f"{blocks}, and the log means {usable:,}. Yours are {low!r:.20} to {high!r:.20}."
+        return f"{blocks}, and {usable:,} by the log. Yours are {low!r:.20} to {high!r:.20}."
     return ""

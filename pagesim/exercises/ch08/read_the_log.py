@@ -1,7 +1,7 @@
 """# 8.2 Read the start log ★★
 
-When vLLM starts, its log says how much memory is left for the cache. Compute the next line: the
-number of blocks. Write
+When vLLM starts, its log says how much memory is left for the cache on each GPU. Compute the next
+line: the number of blocks. Write
 
 ```python
 def blocks_of(log, model):
@@ -11,14 +11,14 @@ def blocks_of(log, model):
 * `log`: the text of the log, up to the line that you compute;
 * `model`: a dict with `layers`, `kv_heads` and `head_dim`;
 * `low`, `high`: the smallest and the largest possible number of blocks that *requests* can use.
-  There are two, because the log prints the memory with two decimals. "3.81 GiB" means anything from
-  3.805 to 3.815 GiB, both ends included.
+  There are two numbers, because the log prints the memory with two decimals. "3.81 GiB" means
+  anything from 3.805 to 3.815 GiB, both included.
 
-The log also has `tensor_parallel_size` and `kv_cache_dtype`, in both engines. With several GPUs,
-each stores its part of the KV heads; if there are more GPUs than KV heads, each stores one. An
-element has 1 byte if the dtype is `fp8`, and 2 bytes here if it is `auto`. A block has 16 tokens,
-and a GiB has 2**30 bytes. The engine is V1 if the log says `V1 LLM engine`. Then one of the blocks
-is the null block, which never holds a token.
+The log also has `tensor_parallel_size`, the number of GPUs, and `kv_cache_dtype`, in V0 and in V1.
+With several GPUs, each GPU stores its part of the KV heads; if there are more GPUs than KV heads,
+each GPU stores one. An element has 1 byte if the dtype is `fp8`, and 2 bytes here if it is `auto`.
+A block has 16 tokens, and a GiB has `2**30` bytes. The engine is V1 if the log says
+`V1 LLM engine`. In V1, one of the blocks is the null block, which never holds a token.
 
 Example: for Llama-3.1-8B (32 layers, 8 KV heads of 128 elements), with V0 and
 `kv_cache_size=3.81GiB`, the result is `(1948, 1953)`. The real log continued with "# GPU blocks:
@@ -30,14 +30,15 @@ own.
 ## Hints
 1. First compute the bytes of one block on one GPU. Then compute how many blocks fit into the
    memory.
-2. 3.81 GiB means 3.805 · 2**30 to 3.815 · 2**30 bytes. To avoid rounding errors, count in
+2. 3.81 GiB means `3.805 * 2**30` to `3.815 * 2**30` bytes. To avoid rounding errors, count in
    thousandths of a GiB, as ints.
-3. A block has layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes. Compute
-   memory // block at both ends, and subtract one for V1.
+3. A block has `layers * 2 * max(1, kv_heads // gpus) * head_dim * 16 * (1 or 2)` bytes. Compute
+   `memory // block` for the smallest and for the largest memory. For V1, subtract one block from
+   each result.
 
 ## Wrong answers
-* gigabytes (V0): GiB is another word for GB.
-* as_printed (V0): 3.81 GiB are 3.81 GiB.
+* gigabytes (V0): A GiB is the same as a GB.
+* as_printed (V0): 3.81 GiB is exactly 3.81 GiB.
 * no_null_block (V1): All blocks hold tokens.
 * all_heads (four GPUs and fp8): Each GPU stores all heads.
 * always_two_bytes (four GPUs and fp8): An element of the cache has as many bytes as a weight of the
@@ -121,6 +122,6 @@ def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
     heads = counted(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
     null = " V1 keeps one block for itself, the null block." if found.engine == "v1" else ""
     number = counted(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
-    blocks = f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens"
+    room = f"{found.memory} has room for {right[0]:,} to {right[1]:,} blocks for requests"
     product = f"{model['layers']} layers · 2 · {heads} per GPU · {model['head_dim']} elements"
-    return f"{blocks} · {product} of {number}.{null}"
+    return f"{room}. A block has 16 tokens · {product} of {number}.{null}"

@@ -1,7 +1,8 @@
 """# 9.4 Preempted, and found again ★★
 
 V1 has no swapping. When a request is preempted, its blocks are freed, and the request is computed
-again later. But it finds those of its blocks that no one has taken in the meantime. Write
+again later. But when it returns, it finds those of its blocks that no other request has taken in
+the meantime. Write
 
 ```python
 def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
@@ -13,11 +14,13 @@ def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
 * `num_free` other blocks are free at that moment, and none of them is cached;
 * before the request returns, other requests take `num_taken` of all these blocks and keep them.
 
-How many tokens does the request find? The rules are in chapter 9. The blocks of a table are freed
-from the last to the first. A block that is not full goes to the front of the free queue, and a full
-block goes to its back. New blocks are taken from the front, and a block that was taken is no longer
-found. The request finds a run of whole blocks that begins with its first, and at least one token is
-left to compute.
+How many tokens does the request find? The rules are those of chapter 9:
+
+* The blocks of a table are freed from the last to the first. A block that is not full goes to the
+  front of the free queue, and a full block goes to its back.
+* New blocks are taken from the front. A block that was taken is no longer found.
+* The request finds a run of whole blocks that begins with its first block. At least one token is
+  left to compute.
 
 Example: `found_again(10, 9, 1, 3, 4)` is 4. The request frees two full blocks and one with a single
 token. So the queue is the block with the single token, the other free block, the second full block,
@@ -26,18 +29,21 @@ and the first full block. Three blocks are taken, and only the first full block 
 ## Hints
 1. Draw the free queue after the preemption. Which blocks are at its front, and which are at its
    back?
-2. In front of the full blocks are the free ones and, if there is one, the block that is not full.
-   Full blocks are lost only if more than these are taken.
-3. kept = full blocks - max(0, taken - free - (1 if there is a rest)). And at most (num_tokens - 1)
-   // block_size blocks can be found.
+2. In front of the full blocks are the other free blocks and, if there is one, the block that is not
+   full. Full blocks are lost only if more blocks than these are taken.
+3. Let `full` be `num_computed // block_size`, and `rest` be 1 if one more block is partly filled,
+   else 0. Then `full - max(0, num_taken - num_free - rest)` full blocks are still cached. At most
+   `(num_tokens - 1) // block_size` blocks can be found.
 
 ## Wrong answers
-* nothing_is_left (nothing is taken): Preempted is preempted: all of it is computed again.
-* all_that_is_not_taken (a full block is taken): What was computed stays computed.
+* nothing_is_left (nothing is taken): After a preemption, all tokens of the request are computed
+  again.
+* all_that_is_not_taken (a full block is taken): What was computed stays in the cache, whatever
+  others take.
 * its_own_blocks_go_first (others had enough): The block that was freed last is taken first.
-* the_rest_waits_at_the_back (the block that is not full is taken): All of its blocks go to the back
-  of the queue.
-* every_token (all of it was computed): If all of it is cached, nothing is computed.
+* the_rest_waits_at_the_back (the block that is not full is taken): All blocks of the request go to
+  the back of the queue.
+* every_token (all of it was computed): If all tokens are cached, none is computed.
 
 ## vLLM 0.33.0
 * vllm/v1/core/sched/scheduler.py: Scheduler._preempt_request
@@ -111,7 +117,7 @@ def oracle(
             other = Request("s1", range(10**6, 10**6 + num_taken * block_size))
             manager.allocate_slots(other, num_taken * block_size, has_scheduled_reqs=False)
     found = manager.get_computed_blocks(request)[1]
-    return found, run.annotate(title=f"Preempted: it finds {counted(found, 'token')} again")
+    return found, run.annotate(title=f"Preempted, and {counted(found, 'token')} found again")
 
 
 def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
@@ -122,8 +128,8 @@ def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
         return "At least one token must be computed. Otherwise there is nothing to sample from."
     if yours > num_computed:
         return f"Only {num_computed} tokens had been computed."
-    queue = f"{counted(free, 'free block')}, then the full blocks from the last to the first"
-    if rest := num_computed % size:
-        queue = f"the block with {counted(rest, 'token')}, then {queue}"
-    are = "is" if taken == 1 else "are"
-    return f"The queue has {queue}. From its front, {counted(taken, 'block')} {are} taken."
+    rest = num_computed % size
+    front = [f"the block with {counted(rest, 'token')}"] * bool(rest)
+    front += [counted(free, "other block")] * bool(free)
+    queue = ", then ".join([*front, "the full blocks from the last to the first"])
+    return f"The queue is {queue}. Others take {counted(taken, 'block')} from its front."

@@ -1,28 +1,31 @@
 """# 9.1 The free queue of vLLM V1 ★★
 
 This is exercise 2.3 again, in today's vLLM. V1 caches every full block, and it has a single queue
-instead of a stack and an evictor. Write `free_queue_after(num_blocks, ops, block_size)`. It returns
-the queue at the end, from front to back. `ops` is a list of `("in", name, tokens)` and
-`("out", name)`.
+instead of a stack and an evictor. Write `free_queue_after(num_blocks, ops, block_size)`. The
+function returns the queue at the end, from front to back. `ops` is a list of what happens:
+`("in", name, tokens)` says that a prompt of so many tokens arrives, and `("out", name)` that it
+leaves.
 
-* Block 0 is the null block, which is never free. At the beginning, the queue is 1 to
+* Block 0 is the null block, which is never free. At the beginning, the queue holds the blocks 1 to
   `num_blocks - 1`.
 * A prompt takes its blocks from the front.
 * The blocks of a table are freed from the last to the first. Blocks that are not full go to the
   **front** of the queue. Full blocks may be found again, so they go to its **back**.
 
-`free_queue_after(6, [("in", "a", 6), ("out", "a")], 4)` is `[2, 3, 4, 5, 1]`, because block 2 was
-not full. No two prompts have a block in common. Chapter 9 explains why V1 does it this way.
+Example: `free_queue_after(6, [("in", "a", 6), ("out", "a")], 4)` is `[2, 3, 4, 5, 1]`, because
+block 2 was not full. No two prompts have a block in common. Chapter 9 explains why V1 does it this
+way.
 
 ## Hints
 1. A block that can be found again should last as long as possible. Which end of the queue is best
    for it?
-2. A prompt of n tokens has n // block_size full blocks, at the beginning of its table.
-3. The new queue is table[full:] reversed, then free, then table[:full] reversed.
+2. A prompt of n tokens has `n // block_size` full blocks, at the beginning of its table.
+3. Let `full` be the number of full blocks in the table. The new queue is `table[full:]` reversed,
+   then `free`, then `table[:full]` reversed.
 
 ## Wrong answers
 * as_in_v0 (a full block): The block that was freed last is taken first, as in V0.
-* all_to_the_back (a block that is not full): It is a queue: what is freed goes to its end.
+* all_to_the_back (a block that is not full): In a queue, every block that is freed goes to the end.
 * first_to_last (two full blocks): The blocks of a table are freed from the first to the last.
 * block_0_is_free (nothing left yet): All blocks are free at the beginning.
 * a_partial_block_is_cached (a block that is not full): Every block of a prompt is cached.

@@ -8,27 +8,30 @@ def hit_tokens(num_tokens, cached, block_size):
     return tokens
 ```
 
-`cached` says for each full block of the prompt, from the first to the last, whether its content is
-cached.
+`num_tokens` is the length of the prompt. `cached` says for each full block of the prompt, from the
+first to the last, whether its content is cached.
 
-There are three rules. Only whole blocks are found. The blocks found are the longest run of cached
-blocks that begins with the **first** one. And at least one token is left to compute, because the
-first token of the output is sampled from the last token of the prompt.
+There are three rules:
+
+* Only whole blocks are found.
+* The blocks found are the longest run of cached blocks that begins with the **first** one.
+* At least one token is left to compute, because the first token of the output is sampled from the
+  last token of the prompt.
 
 Example: `hit_tokens(9, [True, True], 4)` is 8. But `hit_tokens(8, [True, True], 4)` is 4: although
 all blocks are cached, the second one is computed again.
 
 ## Hints
 1. Which block holds the last token? Can this block be among the blocks that are found?
-2. At most (num_tokens - 1) // block_size blocks can be hits.
-3. Look at the first (num_tokens - 1) // block_size blocks. Count the cached ones, and stop at the
+2. At most `(num_tokens - 1) // block_size` blocks can be hits.
+3. Look at the first `(num_tokens - 1) // block_size` blocks. Count the cached ones, and stop at the
    first one that is not cached.
 
 ## Wrong answers
 * all_of_it (all of it is cached): What is cached need not be computed.
 * never_the_last_block (all full blocks are cached): The last block is always computed again.
-* one_token_less (all of it is cached): All tokens but the last can be shared.
-* holes_do_not_matter (a hole): Every cached block saves its tokens.
+* one_token_less (all of it is cached): All tokens but the last can be found.
+* holes_do_not_matter (a hole): Every cached block spares the computation of its tokens.
 
 ## vLLM 0.33.0
 * vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks
@@ -100,7 +103,7 @@ def oracle(
     with recorded(manager) as run:
         hits, found, _ = manager.get_computed_blocks(second)
         manager.allocate_slots(second, num_tokens - found, found, hits)
-    return found, run.annotate(title=f"It finds {counted(found, 'token')} of its {num_tokens}")
+    return found, run.annotate(title=f"Found: {found} of {counted(num_tokens, 'token')}")
 
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
@@ -112,4 +115,4 @@ def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size:
         return "The hits end at the first block that is not cached, whatever is behind it."
     if yours == right - block_size and all(cached):
         return "Only the block with the last token must be computed, and here it is not full."
-    return f"The first {counted(right // block_size, 'block')} can be shared."
+    return f"Here {counted(right // block_size, 'block')} can be found, from the first block on."

@@ -8,36 +8,38 @@ def relink(after, before, op, block):
     return block
 ```
 
-It performs one operation on such a queue, without a loop:
+`relink` performs one operation on such a queue, without a loop. `op` says which:
 
 * `"popleft"`: take out the first block and return it. `block` is None, and the queue is not empty;
 * `"remove"`: take out `block`, wherever it is;
 * `"append"`: put `block` behind the last block;
 * `"prepend"`: put `block` in front of the first block.
 
-`after[b]` is the block behind block `b`, and `before[b]` is the block in front of it. Both are None
-for a block that is not in the queue. The last entry of both lists is not a block but the
-**sentinel**, with the number `end = len(after) - 1`. It is behind the last block and in front of
-the first, so every block in the queue has two neighbours. In an empty queue, the sentinel is its
-own neighbour on both sides.
+`after[b]` is the block behind block `b`, and `before[b]` is the block in front of it. For a block
+that is not in the queue, `after[b]` and `before[b]` are None. The last entry of each list does not
+belong to a block but to the **sentinel**, whose number is `end = len(after) - 1`. The sentinel is
+behind the last block and in front of the first, so every block in the queue has two neighbours. In
+an empty queue, the sentinel is its own neighbour on either side.
 
 Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
-`relink(after, before, "remove", 1)` they are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The function
-changes the lists, and it returns the block that it took out or put in.
+`relink(after, before, "remove", 1)` the lists are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The
+function changes the lists, and it returns the block that it took out or put in.
 
 ## Hints
 1. Draw the queue 0, 1, 2 as a ring that includes the sentinel. Which links change?
 2. To take a block out, link its neighbours to each other. To put a block in, link it to a left and
-   a right neighbour. For append, left is before[end].
-3. To take out: after[left], before[right] = right, left. To put in: after[left] = before[right] =
-   block, and before[block], after[block] = left, right.
+   a right neighbour. For append, the left neighbour is `before[end]`; for prepend, it is `end`.
+3. To take a block out: `after[left], before[right] = right, left`. To put a block in:
+   `after[left] = before[right] = block`, and `before[block], after[block] = left, right`.
 
 ## Wrong answers
 * one_direction (the first one goes): Only the block in front must know which block follows.
 * keeps_its_links (the first one goes): A block that has left the queue may remember its old
   neighbours.
-* looks_for_its_neighbour (a long queue): If the links are right in the end, it is a linked queue.
-* prepends_at_the_back (one comes back in front): A queue is filled from its end.
+* looks_for_its_neighbour (a long queue): If the links are right in the end, a search for a
+  neighbour does no harm.
+* prepends_at_the_back (one comes back in front): A block that comes back always goes to the end of
+  the queue.
 * append_forgets_the_sentinel (one comes back behind): The last block of the queue has nothing
   behind it, so there is nothing to link.
 
@@ -198,7 +200,7 @@ def why(yours: Found, right: Found, num_blocks: int) -> str:
         many = f"one operation uses more than {FEW} entries of `after` and `before`"
         loop = f"With {num_blocks} blocks, that is a loop"
         return f"The links are right, but {many}. {loop}: use only the block and its neighbours."
-    return "A block that is not in the queue must have None on both sides."
+    return "A block that is not in the queue must have None in `after` and in `before`."
 
 
 def walk(links: Sequence[Link]) -> list[Link]:

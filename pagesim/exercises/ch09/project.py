@@ -18,18 +18,19 @@ three are functions:
 * `allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run)` makes room
   for `num_new_tokens` more tokens and for `lookahead` slots behind them, but never for more than
   `max_model_len` tokens in all. `hits` are blocks that `get_computed_blocks` found. If there are
-  any, the request has no table yet, and its table begins with them. Their tokens are computed in
-  addition to `request.num_computed_tokens`. The function returns the list of new blocks, in order.
-  If there is no room, it returns None and changes nothing. These rules say whether there is room:
+  any, the request has no table yet, and its table begins with them. The tokens in these blocks
+  count as computed, in addition to `request.num_computed_tokens`. The function returns the list of
+  new blocks, in order. If there is no room, it returns None and changes nothing. These rules say
+  whether there is room:
     * A hit without an owner (`ref_cnt` 0) is in the free queue, so it costs a free block, too.
-    * If `whole` is True, there must be room for all `request.num_tokens` tokens, although only the
-      next ones get blocks now. This question ignores `reserved`.
-    * `reserved` free blocks must not be used.
+    * If `whole` is True, there must also be room for all `request.num_tokens` tokens, although only
+      the next ones get blocks now. The check for `whole` ignores `reserved`.
+    * `reserved` of the free blocks must not be used.
     * If `others_run` is True and `request.status.name` is not "RUNNING", another `watermark_blocks`
-      must not be used. This is true for both questions.
+      of them must not be used. This rule holds for the check for `whole`, too.
 
-  If caching is on, the function also caches every full block of tokens that are known, and computed
-  after this step. Each block is cached once.
+  If caching is on, the function also caches every block that is full of tokens which are known, and
+  which are computed after this step. Each block is cached once.
 
 * `free(request)` frees its blocks, from the last to the first. It ignores a request without a
   table.
@@ -44,39 +45,41 @@ are cached.
 
 Example, with blocks of 4 and an empty pool of 8 blocks, where block 0 is never handed out: request
 `a` has a prompt of 6 tokens. `allocate_slots(a, 6, [], 0, False, 0, False)` returns blocks 1 and 2.
-They are now `tables["a"]`, and block 1 is cached. Request `b` has the same prompt.
-`get_computed_blocks(b)` is block 1 alone, and `allocate_slots(b, 2, [block 1], 0, False, 0, True)`
-returns block 3. Now `tables["b"]` is blocks 1 and 3.
+`tables["a"]` now holds these blocks, and block 1 is cached. Request `b` has the same prompt.
+`get_computed_blocks(b)` returns block 1 alone, and
+`allocate_slots(b, 2, [block 1], 0, False, 0, True)` returns block 3. Now `tables["b"]` holds blocks
+1 and 3.
 
 `check` first plays short scenes. Then it plays three recordings of vLLM 0.33.0, in which your
 manager must return the same blocks as vLLM after every operation.
 
 ## Hints
-1. Begin without caching. Then hits is always empty, and a table grows by the blocks that are
+1. Begin without caching. Then `hits` is always empty, and a table grows by the blocks that are
    missing. The first scenes need no more than this.
 2. Find out everything before you change anything: how many blocks the table will have, how many of
    the hits are in the free queue, and how many blocks are free for this request.
-3. Then touch the hits, take the new blocks, and cache the full ones: from the first block not yet
-   cached (at first, the one behind the hits) to min(tokens after this step, num_tokens) //
-   block_size.
+3. Then touch the hits, take the new blocks, and cache the full ones. The first of them is the first
+   block not yet cached: at the beginning, the one behind the hits. They end before block
+   `min(tokens after this step, num_tokens) // block_size`.
 
 ## Wrong answers
 * freed_first_to_last (it leaves): The blocks of a table are freed from the first to the last.
-* a_hit_is_the_whole_prompt (all of it is cached): What is cached need not be computed.
-* hits_cost_nothing (hits stand in the free queue): A hit takes no block, so it needs none.
+* a_hit_is_the_whole_prompt (all of it is cached): Tokens that are cached need not be computed.
+* hits_cost_nothing (hits stand in the free queue): A hit is no new block, so it costs no free
+  block.
 * hits_have_no_owner (the same prompt again): A block that is found goes into the table, and that is
   all.
 * caches_the_whole_prompt (a part of a prompt): The tokens of a prompt are known, so its blocks can
   be cached.
-* takes_before_it_touches (a hit is not taken as a new block): There is room for both, so the order
-  does not matter.
-* reserved_for_the_whole (the whole of it may use what is reserved): Reserved blocks are never
-  available, whatever the question is.
+* takes_before_it_touches (a hit is not taken as a new block): There is room for the hits and for
+  the new blocks, so their order does not matter.
+* reserved_for_the_whole (the whole of it may use what is reserved): Reserved blocks must not be
+  used, not even in the check for the whole.
 * whole_without_watermark (the whole of it leaves the watermark): The watermark concerns only blocks
   that are taken now.
-* longer_than_the_longest (no slots ahead beyond the longest): No step asks for more than the
-  longest sequence.
-* always_reads (it does not read the cache): What is cached may be read.
+* longer_than_the_longest (no slots ahead beyond the longest): A step never needs room for more
+  tokens than max_model_len.
+* always_reads (it does not read the cache): Every request may read what is cached.
 * watermark_for_all (the watermark): The watermark must never be used.
 
 ## vLLM 0.33.0
@@ -101,10 +104,11 @@ Seen = dict[str, Any]
 
 SECONDS = 5.0
 RULES = {
-    "others": "The number is right, but hits leave the free queue before new blocks are taken.",
-    "returned": "Look at what the request asks for, and at how many blocks it may use.",
+    "others": "Hits must leave the free queue before new blocks are taken.",
+    "returned": "Count the blocks that the request needs, and those that it may use.",
+    "computed": "Which blocks may be found, and how many tokens must be left to compute?",
     "free": "The last block of a table is freed first. A hit leaves the queue.",
-    "ref": "Each table that names a block is an owner.",
+    "ref": "Each table that names a block is one of its owners.",
     "cached": "A full block is cached once, when its tokens are known and computed.",
 }
 
@@ -211,6 +215,7 @@ def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
     if what == "returned" and isinstance(ours, dict) and isinstance(vllms, dict):
         sizes = {len(each.get("blocks") or ()) for each in (ours, vllms)}
         what = "others" if sizes - {0} and len(sizes) == 1 else what
+        what = "computed" if op == "computed" else what
     return f"Operation {place}, {done}: {found}. {RULES.get(what, '')}".strip()
 
 

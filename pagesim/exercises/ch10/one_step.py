@@ -8,10 +8,11 @@ def tokens_of_a_step(running, waiting, budget, max_num_seqs):
     return scheduled
 ```
 
-* `running`: `(name, tokens, computed)` of each running request, in order;
+* `running`: `(name, tokens, computed)` of each running request, in order. `computed` of its tokens
+  are computed already;
 * `waiting`: `(name, tokens, hit)` of each waiting request, in order. `hit` of its tokens are
   cached;
-* `budget`: the most tokens of a step; `max_num_seqs`: the most requests that may run;
+* `budget`: how many tokens a step may compute; `max_num_seqs`: how many requests may run;
 * `scheduled`: `(name, tokens)` of each request that is computed in this step, in order.
 
 Running requests go first. Each gets all the tokens that it still needs, or what is left of the
@@ -20,14 +21,15 @@ fewer than `max_num_seqs` requests run. Cached tokens are not computed and cost 
 plenty of blocks, and nothing is preempted.
 
 Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
-`[("a", 1), ("b", 10), ("c", 5)]`. a decodes, and b continues with its prompt. c still needs 8
+`[("a", 1), ("b", 10), ("c", 5)]`. `a` decodes, and `b` continues with its prompt. `c` still needs 8
 tokens, but only 5 are left of the budget.
 
 ## Hints
-1. The rules never ask whether a request decodes. What do all the tuples have in common?
-2. A request still needs tokens - computed, or tokens - hit. It is the same subtraction.
-3. Go through running + waiting[: max_num_seqs - len(running)]. Take min(what the request needs,
-   what is left of the budget), and leave out the zeros.
+1. No rule depends on whether a request decodes. What do all the tuples have in common?
+2. A running request still needs `tokens - computed`, and a waiting one `tokens - hit`. It is the
+   same subtraction.
+3. Go through `running + waiting[: max_num_seqs - len(running)]`. Take
+   `min(what the request needs, what is left of the budget)`, and leave out the zeros.
 
 ## Wrong answers
 * prompts_first (one decodes, one arrives): Prompts are computed first, as in V0.
@@ -152,16 +154,17 @@ def why(
 ) -> str:
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
     if (total := sum(tokens for _, tokens in yours)) > budget:
-        return f"These are {total} tokens, but the budget is {budget}."
+        return f"Your step computes {total} tokens, but the budget is {budget}."
     if len({*mine, *(name for name, *_ in running)}) > max_num_seqs:
         return f"At most {max_num_seqs} requests may run."
     if mine != theirs:
         order = "Running requests go first, then the waiting ones in their order"
-        return f"{order}: {', '.join(theirs)}."
-    name = next(a for (a, m), (_, n) in zip(yours, right, strict=True) if m != n)
+        return f"{order}, while any budget is left. This step computes {', '.join(theirs)}."
+    place = next(i for i, (m, n) in enumerate(zip(yours, right, strict=True)) if m[1] != n[1])
+    name, left = theirs[place], budget - sum(tokens for _, tokens in right[:place])
     _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
     has = f"{name} has {tokens} tokens, of which {done} are computed or cached"
-    return f"{has}. So it still needs {tokens - done}."
+    return f"{has}. So it still needs {tokens - done}, and {left} are left of the budget."
 
 
 def play(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Timeline:

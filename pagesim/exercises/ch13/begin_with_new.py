@@ -1,12 +1,12 @@
 """# 13.2 Begin with the new token ★★
 
 In a decode step, the kernel need not read the key and value of the newest token back from the
-cache: the online softmax can begin with them. Fill the gap in `begin_with_new`. It computes `m`,
-`ell` and `acc` after the new token alone. The loop over the cached tokens comes after it, and is
-given.
+cache: the online softmax can begin with them. Fill the gap in `begin_with_new`. Compute there what
+`m`, `ell` and `acc` are after the new token alone. The loop over the cached tokens comes after the
+gap, and is given.
 
 `q`, `k_new`, `v_new` and `out` are `[num_seqs, DIM]`, float32. `context_lens` counts only the
-*cached* tokens, and it may be 0. All other slots of the cache hold NaN.
+*cached* tokens, and it may be 0. All slots of the cache without a cached token hold NaN.
 
 Example: if no token is cached, the output is the value of the new token, because its weight is 1.
 
@@ -14,7 +14,7 @@ Example: if no token is cached, the output is the value of the new token, becaus
 1. Before the loop, the softmax has seen one token. What is the largest score so far? What is the
    sum of the weights relative to it, and what is the weighted sum of the values?
 2. The largest score is that of the new token, and its weight relative to itself is exp(0).
-3. m = tl.sum(query * new_key, axis=0) * scale; ell = 1.0; acc = new_value.
+3. `m = tl.sum(query * new_key, axis=0) * scale`, `ell = 1.0` and `acc = new_value`.
 
 ## Wrong answers
 * not_scaled (some cached tokens): The score of the new token needs no scale, because it comes

@@ -2,19 +2,19 @@
 
 In some models, such as Mistral 7B, a query sees only the last `window` keys, its own included. The
 kernel of exercise 3.3 has been changed for this: it begins at the first block that has one of these
-keys. One line is missing in `windowed_decode`. It computes `seen`, a tile of `BLOCK` booleans that
-says which positions of the block the query sees. The query belongs to the last token of the
+keys. One line is missing in `windowed_decode`. The line computes `seen`, a tile of `BLOCK` booleans
+that says which positions of the block the query sees. The query belongs to the last token of the
 sequence, at position `length - 1`.
 
 With a window of 2 and a length of 3, the query sees positions 1 and 2. `window` may be larger than
-the sequence. Slots of older tokens hold NaN, like slots without a token, so what is not seen must
-not even be loaded.
+the sequence. Slots of older tokens hold NaN, like slots without a token, so a key or value that is
+not seen must not even be loaded.
 
 ## Hints
 1. The window has two ends. What is the first position that the query sees, and what is the last?
-2. The last position is length - 1. With a window of 2, the first is length - 2.
-3. seen = (position < length) & (position >= length - window). In Triton, comparisons of tiles are
-   combined with &, each in parentheses.
+2. The last position is `length - 1`. With a window of 2, the first is `length - 2`.
+3. `seen = (position < length) & (position >= length - window)`. In Triton, comparisons of tiles are
+   combined with `&`, each in parentheses.
 
 ## Wrong answers
 * the_query_not_counted (an expired token in the page): With a window of w, a query sees w keys in
@@ -63,5 +63,5 @@ def why(yours: Answer, right: Answer, lengths: list[int], window: int) -> str:
     sees = f"positions {max(0, last - window + 1)} to {last}"
     rule = f"The query of sequence {seq} is at position {last} and sees {window} keys, its own"
     read = f"But {yours['reads']}"
-    seen = "But your output is another one" if decoding.FINE in read else read
+    seen = "But your output is not the average of their values" if decoding.FINE in read else read
     return f"{rule} included: {sees}. {seen}."

@@ -1,22 +1,25 @@
 """# 14.2 An address in the key cache ★★
 
 vLLM's CUDA kernels store keys in the layout
-`[num_blocks, num_heads, head_size / x, block_size, x]`. The cache is contiguous, and elements along
-the last axis are side by side. Write
-`offset_k(block, head, dim, slot, num_heads, head_size, block_size, x)`. It returns where one
-element of a key is, as an offset from the beginning of the cache, counted in elements. The element
-is given by its physical block, its KV head, its dimension in the head, and its slot in the block.
+`[num_blocks, num_heads, head_size / x, block_size, x]`: the `head_size` elements of a key are cut
+into pieces of `x`, and the third axis counts the pieces. The cache is contiguous, and elements
+along the last axis are side by side.
 
-In a cache of 2 heads of 8 dimensions, with blocks of 4 and x = 4,
+Write `offset_k(block, head, dim, slot, num_heads, head_size, block_size, x)`. The function returns
+where one element of a key is, as an offset from the beginning of the cache, counted in elements.
+The element is given by its physical block, its KV head, its dimension in the head, and its slot in
+the block.
+
+Example: in a cache of 2 heads of 8 dimensions, with blocks of 4 and x = 4,
 `offset_k(0, 0, 5, 1, 2, 8, 4, 4)` is 21.
 
 ## Hints
 1. How far apart are dim 0 and dim 1 of a token? How far apart are slot 0 and slot 1 of the same
    dim?
-2. Split dim into piece = dim // x and rest = dim % x. In the order of the axes, the five indices
-   are then block, head, piece, slot and rest.
-3. Begin with block. Then multiply by the size of the next axis and add its index, four times:
-   (((block * num_heads + head) * (head_size // x) + piece) * block_size + slot) * x + rest.
+2. Split `dim` into `piece = dim // x` and `rest = dim % x`. In the order of the axes, the five
+   indices are then block, head, piece, slot and rest.
+3. Begin with `block`. Then multiply by the size of the next axis and add its index, four times:
+   `(((block * num_heads + head) * (head_size // x) + piece) * block_size + slot) * x + rest`.
 
 ## Wrong answers
 * natural_order (the next slot): The elements of a token's key are all side by side.
@@ -96,7 +99,7 @@ def why(head_size: int, block_size: int, x: int, tag: str) -> str:
     turns = f"The next {x} dimensions come only after all {block_size} slots"
     steps = {
         "the next dimension": f"{x} dimensions of a token are side by side: the next is 1 further.",
-        "the next slot": f"After {x} elements of one token come {x} of the next, {x} further.",
+        "the next slot": f"After {x} elements of a slot come {x} of the next slot, {x} further.",
         "the next piece": f"{turns}, so they are {block_size} * {x} further.",
         "the next head": f"One head of a block has {head_size} * {block_size} elements.",
         "the next block": "A block has the elements of all its heads.",

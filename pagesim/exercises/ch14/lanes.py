@@ -1,38 +1,43 @@
 """# 14.1 What a lane reads ★
 
 In vLLM's CUDA kernel, everything follows from a few sizes. Write
-`lane(head_size, block_size, query_bytes, cache_bytes, number)`. It returns a tuple of four things:
+`lane(head_size, block_size, query_bytes, cache_bytes, number)`. The function returns a tuple of
+four things:
 
 1. `THREAD_GROUP_SIZE`: the number of neighbouring lanes of a warp that share one key. A warp of 32
-   lanes works on as many tokens at once as a block has, but on no more than 32, so that each has at
-   least one lane.
-2. `VEC_SIZE`: the number of elements of the query that a lane reads at once. Its whole group reads
-   16 bytes together. (A lane reads at least one element.)
-3. `x`: the number of elements in the innermost axis of the key cache, which has 16 bytes.
-4. The rows of V, from 0 to `head_size - 1`, that lane `number` of a warp sums, as a list in
-   ascending order. A row is one dimension of the head, with the tokens of a block side by side. A
+   lanes works on as many tokens at once as a block has, but on no more than 32, so that each token
+   has at least one lane.
+2. `VEC_SIZE`: the number of elements of the query that a lane reads at once. All lanes of a group
+   together read 16 bytes. (A lane reads at least one element.)
+3. `x`: the number of elements along the innermost axis of the key cache. This axis is 16 bytes
+   long.
+4. The rows of V that lane `number` of a warp sums, as a list in ascending order, each from 0 to
+   `head_size - 1`. A row is one dimension of the head, with the tokens of a block side by side. A
    lane reads as many tokens of a row at once as there are query elements in 16 bytes, but no more
-   than the row has. The lanes of a warp are given to the rows in order: first all lanes of the
-   first row, then those of the next.
+   than the row has. The first row gets as many lanes of the warp as it needs, then the next row,
+   and so on. When all 32 lanes are given out, the warp reads these rows, and goes on with the rows
+   that follow.
 
-`query_bytes` and `cache_bytes` are the bytes of an element. Block sizes are powers of two from 4 to
-64. (vLLM compiles the kernel only for 8, 16 and 32, but its formulas allow more.)
-`lane(64, 16, 2, 2, 0)` is `(2, 4, 8, [0, 16, 32, 48])`.
+`query_bytes` and `cache_bytes` are the bytes of one element of the query and of the cache. Block
+sizes are powers of two from 4 to 64. (vLLM compiles the kernel only for 8, 16 and 32, but its
+formulas allow more.)
+
+Example: `lane(64, 16, 2, 2, 0)` is `(2, 4, 8, [0, 16, 32, 48])`.
 
 ## Hints
-1. There are 32 lanes and 16 tokens in a block. How many lanes does each key get? And how many
-   tokens of a row of V are 16 bytes?
-2. A row of V is block_size tokens long, and a lane takes 16 // query_bytes of them. Divide to get
-   the number of lanes that share a row. Divide 32 by this number to get the number of rows that a
-   warp reads at a time.
-3. If k lanes share a row, lane n begins at row n // k and continues in steps of 32 // k, as long as
-   the row is below head_size.
+1. Take the example: there are 32 lanes and 16 tokens in a block. How many lanes does each key get?
+   And how many tokens of a row of V fit into 16 bytes?
+2. A row of V is `block_size` tokens long, and a lane takes `16 // query_bytes` of them. Divide to
+   get the number of lanes that share a row. Divide 32 by this number to get the number of rows that
+   a warp reads at a time.
+3. If k lanes share a row, lane n begins at row `n // k` and continues in steps of `32 // k`, as
+   long as the row is below `head_size`.
 
 ## Wrong answers
 * a_row_for_each_lane (half precision): Each of the 32 lanes has a row to itself, so lane 0 has the
   rows 0, 32, 64 and so on.
 * sixteen_bytes_a_lane (half precision): Every lane reads 16 bytes of the query at once.
-* x_of_the_query (an fp8 cache): x follows from the type of the query.
+* x_of_the_query (an fp8 cache): x follows from the size of the query's elements.
 * a_group_is_two (another block size): Two lanes always share a key.
 * rows_beyond_the_head (rows beyond the head): The rows continue up to the next multiple of what a
   warp reads at once.
@@ -118,8 +123,10 @@ def why(
         met = f"A warp of 32 lanes works on {min(block, 32)} tokens at once"
         return f"{met}, with {lanes} for each."
     if yours[1] != vec:
-        reads = f"a lane reads {16 // group} of them, which is {counted(vec, 'element')}"
-        return f"A group of {lanes} reads 16 bytes of q together, so {reads}."
+        reads = f"A group of {lanes} reads 16 bytes of q together"
+        if 16 // group < query:
+            return f"{reads}, but each lane reads at least one element."
+        return f"{reads}, so a lane reads {16 // group} bytes: {counted(vec, 'element')}."
     if yours[2] != x:
         return f"x counts the elements in 16 bytes of the cache, at {counted(cache, 'byte')} each."
     if any(row >= head for row in yours[3]):

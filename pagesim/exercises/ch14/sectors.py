@@ -2,27 +2,27 @@
 
 GPU memory delivers **sectors** of 32 bytes. In the first load of keys, a warp of vLLM's kernel
 reads 16 bytes of each of its tokens. The lanes of a thread group (exercise 14.1) share these 16
-bytes. Keys are float16, so x is 8. Write `sectors(head_size, block_size)`. It returns a tuple of
-three things:
+bytes. Keys are float16, so x is 8. Write `sectors(head_size, block_size)`. The function returns a
+tuple of three things:
 
 1. the number of sectors that this load touches if a block of keys is `[piece, slot, x]`. This is
    the kernel's layout, in which `piece` counts the pieces of x elements of a head;
 2. the number of sectors if a block is `[slot, head_size]`, the natural order;
 3. a layout of your own that needs **more** sectors than either, as an order of the axes, with the
-   innermost axis last, for example `("slot", "piece", "x")`.
+   innermost axis last. For example, `("slot", "piece", "x")` is the natural order.
 
-A block begins at the beginning of a sector. For one block size,
-`simt.thread_map(config)["footprints"]` shows which bytes of every sector are used. Count first, and
-look afterwards.
+A block begins at the beginning of a sector. With `from pagesim.kernels import simt`,
+`simt.thread_map(simt.Config(head_size, block_size))["footprints"]` shows which bytes of every
+sector are used. Count first, and look afterwards.
 
 ## Hints
 1. With 16 slots in a block, how many tokens does a warp read at once? How many bytes does it read
    of each?
-2. In the kernel's layout, all that is read is contiguous, so add up the bytes and divide by 32. In
-   the natural layout, no two tokens share a sector.
-3. tokens = 32 // lanes of a group. The kernel's layout needs 16 * tokens // 32 sectors, and the
-   natural one needs a sector for each token. For the third, choose as innermost axis one along
-   which the load does not run.
+2. In the kernel's layout, everything that the load reads is contiguous, so add up the bytes and
+   divide by 32. In the natural layout, no two tokens share a sector.
+3. Let `tokens` be 32 divided by the number of lanes in a group. The kernel's layout needs
+   `16 * tokens // 32` sectors, and the natural one needs a sector for each token. For your own
+   layout, choose as the innermost axis one along which the load does not run.
 
 ## Wrong answers
 * lines (blocks of 16): Memory is delivered in lines of 128 bytes.
@@ -126,5 +126,5 @@ def why(yours: Answer, head_size: int, block_size: int) -> str:
         return f"{apart}. Each of the {tokens} tokens touches a sector of its own{sharing}."
     if (sectors := counted(head_size, block_size, yours[2])) > max(turned, natural):
         return ""
-    tear = "Even in the natural layout, the 16 bytes of a token are in one sector. Tear them apart"
+    tear = "Even in the natural layout, the 16 bytes of a token are in one sector. Pull them apart"
     return f"Your layout needs {sectors} sectors. {tear}."

@@ -8,14 +8,15 @@ def best_size(lengths, kv_heads, places):
     return size
 ```
 
-It returns the size of a partition in tokens: a multiple of 16, at least 128, and at most the length
-of the longest sequence, rounded up to a whole block of 16. A size is right if its time is within 2
-% of the best.
+`best_size` returns the size of a partition in tokens: a multiple of 16, at least 128, and at most
+the length of the longest sequence, rounded up to a multiple of 16. A size is right if its time is
+within 2 % of the shortest.
 
 `measure(lengths, kv_heads, places, size)` returns the time. Its unit is the time that a program
-needs to read one block. Programs start in the order sequence, KV head, partition, and each starts
-as soon as one of the earlier ones has finished. If a sequence has several partitions, each of its
-programs takes 4 units longer, because it has to write a partial output.
+needs to read one block. Programs are started in the order sequence, KV head, partition. When all
+places are taken, the next program starts as soon as a running one has finished. If a sequence has
+several partitions, each of its programs takes 4 units longer, because it has to write a partial
+output.
 
 ```python
 from pagesim.exercises.ch15.best_partition import measure
@@ -30,11 +31,11 @@ Think first: what happens to a short sequence if the *number* of partitions is t
 1. With too few programs, processors are idle. With too many, every program adds its overhead.
 2. The longest sequence takes at least as long as its largest partition. What do the other
    processors do meanwhile?
-3. There are only a few sizes. Measure each multiple of 16, and take the one with the least time.
+3. There are only a few sizes. Measure each multiple of 16, and take the one with the shortest time.
 
 ## Wrong answers
-* never_split (one long sequence): Splitting has a price, so it is better not to split.
-* as_small_as_possible (one long sequence): The more programs, the better.
+* never_split (one long sequence): Splitting takes extra time, so it is better not to split.
+* as_small_as_possible (one long sequence): The more programs there are, the shorter the time.
 * as_vllm (as many sequences as places): 512 tokens suit every batch.
 * fill_the_chip_once (one long, seven short): Every sequence gets the same number of partitions,
   just enough to fill the GPU.
@@ -118,5 +119,5 @@ def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
     mine, theirs = (counted(number, "program") for number in programs)
-    done = f"Partitions of {yours} tokens make {mine} and take {time} units of time"
-    return f"{done}. Another size makes {theirs} and takes {least}."
+    done = f"Partitions of {yours} tokens make {mine}, and the batch takes {time} units of time"
+    return f"{done}. Another size makes {theirs}, and the batch takes {least}."

@@ -1,29 +1,32 @@
 """# 15.1 Two halves of a softmax ★
 
-Two programs have attended to one half of a sequence each. Each returns the state of its online
-softmax, `(m, ell, acc)`:
+A sequence is cut into two halves, and two programs have attended to one half each. Each program
+returns the state of its online softmax, `(m, ell, acc)`:
 
 * `m`: the largest score that it saw, a float, or -inf if its half was empty;
 * `ell`: the sum of exp(score - m) over its half;
 * `acc`: the sum of exp(score - m) · value over its half, a NumPy array `[head_dim]`.
 
-Write `merge(first, second)`. It returns the state of a program that saw both halves.
+Write `merge(first, second)`. It takes two such states and returns the state of a program that saw
+both halves.
 
-Example: let the scores be 1 | 3 and the values 10 | 20, with one element each. Then
-`merge((1.0, 1.0, [10.]), (3.0, 1.0, [20.]))` is `(3.0, 1.1353…, [21.3534…])`, because the first
-half is scaled by exp(1 - 3) = 0.1353…. (The arrays are written as lists here.)
+Example: let the first half have one score, 1, with the value 10, and let the second half have one
+score, 3, with the value 20. Then `merge((1.0, 1.0, [10.]), (3.0, 1.0, [20.]))` is
+`(3.0, 1.1353…, [21.3534…])`, because the first half is scaled by exp(1 - 3) = 0.1353…. (The arrays
+have one element here, and are written as lists.)
 
 A score may be as large as 1000 or as small as -1000, and a half may be empty.
 
 ## Hints
-1. Everything in a state is relative to its m. What is the m of both halves together?
-2. Σ exp(score - m) = exp(m1 - m) · Σ exp(score - m1). The factor is the same for ell and for acc.
-3. Let m = max(m1, m2), scale1 = exp(m1 - m) and scale2 = exp(m2 - m). Then add the scaled sums. If
-   m is -inf, both halves are empty.
+1. Everything in a state is relative to its `m`. What is the largest score of both halves together?
+2. Let m1 be the maximum of the first half, and m the maximum of both halves. Then Σ exp(score - m)
+   = exp(m1 - m) · Σ exp(score - m1). The factor is the same for `ell` and for `acc`.
+3. Let `m = max(m1, m2)`, `scale1 = exp(m1 - m)` and `scale2 = exp(m2 - m)`. Then add the scaled
+   sums. If `m` is -inf, both halves are empty.
 
 ## Wrong answers
-* acc_not_scaled (another maximum): The weighted values can be added as they are.
-* ell_not_scaled (another maximum): Sums can be added as they are.
+* acc_not_scaled (another maximum): The two sums acc can be added as they are.
+* ell_not_scaled (another maximum): The two sums ell can be added as they are.
 * turned_round (another maximum): The half with the smaller maximum is scaled up.
 * empty_halves (two empty halves): exp(-inf - m) is 0, so empty halves need no special care.
 * no_shift (large scores): exp(m1 - m) is exp(m1) / exp(m), so I can write either.
@@ -110,8 +113,13 @@ def call(merge: Callable[[State, State], State], first: Half, second: Half) -> S
 
 def why(yours: State, right: State) -> str:
     m, ell, _ = yours
+    if right[0] == -np.inf:
+        empty = "Both halves are empty, so m is -inf, and -inf - (-inf) is NaN"
+        return f"{empty}. Return the state of an empty half."
     if m != right[0]:
         return "The largest score of both halves is the larger of the two maxima."
     if not close(1e-9)(ell, right[1]):
-        return "Each ell is relative to its own maximum. Scale it by exp(its m - m of both)."
-    return "Like ell, acc is relative to its own maximum. Scale it by the same factor."
+        return (
+            "Each ell is relative to the m of its half. Scale it by exp(m of its half - m of both)."
+        )
+    return "Like ell, each acc is relative to the m of its half. Scale it by the same factor."

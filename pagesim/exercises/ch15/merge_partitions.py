@@ -1,13 +1,13 @@
 """# 15.2 The reduction kernel ★★★
 
 `paged_attention_v2` cuts a sequence into partitions. The program of a partition divides by its own
-sum, so its output is a proper attention output. Besides, it returns one more number, the
+sum, so its output is a proper attention output. The program also returns one number, the
 **log-sum-exp** of its scores, to base 2:
 
 lse = log2 Σ exp(score)
 
 A second, small kernel merges the outputs. The weight of partition i is 2^lse[i] ÷ Σ 2^lse[j].
-Complete it:
+Complete this kernel:
 
 ```python
 merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
@@ -19,32 +19,32 @@ merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
   the end of its sequence. Such a partition has **not written** its output, which is still NaN;
 * `out`: float32 `[queries, HEAD_DIM]`.
 
-(vLLM's CUDA kernel returns the largest score and the sum instead. The lse is computed from these
-two.)
+(vLLM's CUDA kernel returns the largest score and the sum instead, from which the lse can be
+computed.)
 
 One program merges the partitions of one query. In Triton, the length of a range is a power of two.
-So `part` goes up to `PARTS`, which may be more than `num_partitions`.
+So `part`, which is given, holds 0 to `PARTS - 1`, and `PARTS` may be more than `num_partitions`.
 
-Example: outputs 10 and 20 with lse 0 and 1 give (1 · 10 + 2 · 20) ÷ 3 = 16.67. The lse may be in
-the hundreds, and 2^lse must not overflow.
+Example: the outputs 10 and 20 with lse 0 and 1 give (1 · 10 + 2 · 20) ÷ 3 = 16.67. The lse may be
+in the hundreds, and 2^lse must not overflow.
 
 Compute `out`, which has `HEAD_DIM` elements. The line that stores it is given. The launcher
 `merge_partitions(out, partial, lse)` is complete, and `check` calls it.
 
 ## Hints
 1. You need a softmax over partitions, to base 2, and a weighted sum of their outputs.
-2. Load lse with other=-inf, subtract the largest, and take tl.exp2. Load an output only where its
-   lse is above -inf.
-3. row = query * num_partitions + part. Element d of the output in row r is at r * HEAD_DIM + d.
-   Then out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).
+2. Load `lse` with `other=float("-inf")`, subtract the largest, and take `tl.exp2`. Load an output
+   only where its lse is above -inf.
+3. `row = query * num_partitions + part`. Element d of the output in row r is at `r * HEAD_DIM + d`.
+   Then `out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0)`.
 
 ## Wrong answers
-* base_e (two partitions): exp is the inverse of a log-sum-exp.
+* base_e (two partitions): exp is the inverse of a log-sum-exp, whatever its base.
 * average (two partitions): The output is the average of the partitions' outputs.
 * not_divided (two partitions): Every partition has already divided by its sum.
 * first_query (two queries): The partitions of every query begin at the beginning of the tensor.
 * parts_as_step (three partitions, not a power of two): A query has PARTS partitions in memory.
-* no_mask (three partitions, not a power of two): There are as many partitions as the range is long.
+* no_mask (three partitions, not a power of two): There are PARTS partitions, so no mask is needed.
 * unwritten (one that was never written): A weight of 0 cancels any output, even NaN.
 * no_shift (large scores): Only the ratio of the weights matters, so the maximum need not be
   subtracted.

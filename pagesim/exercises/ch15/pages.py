@@ -9,8 +9,9 @@ def pages_of_partition(i, size, block_size, num_tokens):
     return pages
 ```
 
-It returns the entries of the block table that the program of partition i looks up, as a list of
-indices in ascending order. These are the logical blocks that hold at least one of its tokens.
+`pages_of_partition` returns the entries of the block table that the program of partition i looks
+up, as a list of indices in ascending order. These entries are the logical blocks that hold at least
+one token of the partition.
 
 Example: `pages_of_partition(1, 6, 4, 11)` is `[1, 2]`. Partition 1 has the tokens 6 to 10. Tokens 6
 and 7 are in logical block 1, and tokens 8 to 10 are in logical block 2.
@@ -21,10 +22,11 @@ blocks.
 
 ## Hints
 1. Begin with the tokens: which is the first, and which is the last? Then find the blocks of these
-   two.
-2. The tokens are i * size up to, but not including, min((i + 1) * size, num_tokens).
-3. The first block is start // block_size, and the last is (stop - 1) // block_size. If start is not
-   below stop, there are none.
+   two tokens.
+2. The tokens are `start = i * size` up to, but not including,
+   `stop = min((i + 1) * size, num_tokens)`.
+3. The first block is `start // block_size`, and the last is `(stop - 1) // block_size`. If `start`
+   is not below `stop`, the partition has no blocks.
 
 ## Wrong answers
 * to_the_full_size (a page that is not full): Every partition has `size` tokens.
@@ -82,8 +84,10 @@ def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
 def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
     start, last = i * size, min((i + 1) * size, num_tokens) - 1
     if start > last:
-        return f"Partition {i} would begin at token {start}, but there are only {num_tokens}."
-    blocks = f"{start // block_size}, and token {last} is in {last // block_size}"
+        return f"Partition {i} would begin at token {start}, but there are {num_tokens} tokens."
+    blocks = f"{start // block_size}, and token {last} in block {last // block_size}"
+    if start == last:
+        return f"Partition {i} has only token {start}, in logical block {start // block_size}."
     first = f"Token {start} is in logical block"
     return f"Partition {i} has the tokens {start} to {last}. {first} {blocks}."
 

@@ -1,9 +1,10 @@
 """# 16.1 A page is lost ★★
 
 The model of chapter 16 has read the facts of a map. Its prompt is `a>k;m>.;k>c;c>m;`, four tokens
-per fact, in this order. Then page `page` of the prompt is overwritten with zeros, in every layer,
-and the model is asked for routes. `?a` should give `kcm.`, because the facts lead from a to k, from
-k to c and from c to m, where the route ends. Which routes come out wrong? Write
+per fact. `a>k;` says that a leads to k, and `m>.;` that a route ends at m. Then page `page` of the
+prompt is overwritten with zeros in the cache, in every layer, and the model is asked for routes.
+`?a` should give `kcm.`, because the facts lead from a to k, from k to c and from c to m, where the
+route ends. Which routes come out wrong? Write
 
 ```python
 def harmed(facts, starts, page, block_size):
@@ -13,7 +14,8 @@ def harmed(facts, starts, page, block_size):
 * `facts`: the pairs (from, to) of places, in the order of the prompt. `to` is `"."` where a route
   ends. No place leads to two others;
 * `starts`: the places that the model is asked about, one question after the other;
-* `page`: a page of `block_size` tokens, 4, 8 or 16, all of which belong to facts;
+* `page`: the index of a page in the prompt, from 0. A page has `block_size` tokens, 4, 8 or 16, all
+  of which belong to facts;
 * `wrong`: those of `starts`, in order, whose route is no longer right.
 
 The model looks up every token of its output in one fact. It cannot find a fact in a damaged page.
@@ -24,19 +26,20 @@ from a and from k need this fact, and the routes from c and m do not. So
 
 ## Hints
 1. Which facts are in the page? Which facts does a route need?
-2. A page of block_size tokens holds block_size // 4 facts. Follow the route from its start, fact by
-   fact.
-3. lost = the places whose fact is in facts[page * block_size // 4 : (page + 1) * block_size // 4].
-   A route is wrong if it comes to one of these places before it ends.
+2. A page of `block_size` tokens holds `block_size // 4` facts. Follow the route from its start,
+   fact by fact.
+3. The lost places are those whose fact is in
+   `facts[page * block_size // 4 : (page + 1) * block_size // 4]`. A route is wrong if it comes to
+   one of these places before it ends.
 
 ## Wrong answers
-* only_the_first_step (a way in the middle): Once a page of the prompt is lost, every route is
+* only_the_first_step (a fact in the middle): Once a page of the prompt is lost, every route is
   wrong.
-* its_own_fact (the end of all walks): A route is wrong only if the page holds the fact of its first
-  place.
+* its_own_fact (the end of all routes): A route is wrong only if the page holds the fact of the
+  place where it starts.
 * a_fact_a_page (two facts a page): A page holds one fact.
-* everything_behind_it (a way in the middle): Everything behind the damaged page of the prompt is
-  lost.
+* everything_behind_it (a fact in the middle): All facts behind the damaged page of the prompt are
+  lost, too.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
@@ -80,7 +83,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         facts = [("x", "."), ("t", "y"), ("y", "z"), ("z", "x")]
     places = [place for place, _ in facts]
     for page, (place, to) in enumerate(facts):
-        tag = "the end of all walks" if to == "." else "a way in the middle"
+        tag = "the end of all routes" if to == "." else "a fact in the middle"
         yield Case(([*facts], [place], page, 4), tag="the fact of the start")
         yield Case(([*facts], places, page, 4), tag=tag)
     for page in range(2):
@@ -168,5 +171,6 @@ def why(
         return "Return each place once, in the order of starts."
     lost = facts[page * block_size // 4 : (page + 1) * block_size // 4]
     holds = " and ".join(written([fact]) for fact in lost)
-    needs = "needs" if unlike in right else "does not need"
-    return f"Page {page} holds {holds}. The route {' '.join(way(facts, unlike))} {needs} it."
+    needs = "needs a fact" if unlike in right else "needs no fact"
+    route = " ".join(way(facts, unlike))
+    return f"Page {page} holds {holds}. The route {route} {needs} of this page."

@@ -7,7 +7,7 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
     return token
 ```
 
-It takes these steps:
+The function takes these steps:
 
 1. Divide the logits by `temperature`.
 2. Keep the `top_k` most likely tokens, or all of them if `top_k` is 0. Of equally likely tokens,
@@ -20,25 +20,29 @@ It takes these steps:
    token is the one on whose part of the line it falls.
 
 The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`. It depends
-on the seed of the request, on which of its samples this is, and on the position in the output. So a
-request has the same output whatever else is in the batch, even after a preemption.
+on the seed of the request, on which of its samples this is, and on the position in the output, and
+on nothing else. So a request has the same output whatever else is in the batch, even after a
+preemption.
 
 Example: for logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
 probabilities are 0.63, 0.23 and 0.14. The first two tokens stay, and token 0 is drawn in 0.63 /
 0.86 of all cases.
 
 ## Hints
-1. Work with a list of tokens, the most likely first, and with their weights exp(logit / T).
+1. Work with a list of tokens, the most likely first, and with their weights
+   `exp(logit / temperature)`.
 2. You can use the running sums of the weights twice. They tell you how many tokens stay, and on
-   whose part of the line the number falls.
-3. Stop the sums at the first that is >= top_p * sum(weights). The token is the first whose running
-   sum is above number * sums[-1].
+   whose part of the line the point falls.
+3. Stop the sums at the first that is `>= top_p * sum(weights)`. The token is the first whose
+   running sum is above `number * sums[-1]`.
 
 ## Wrong answers
 * who_crosses_p_leaves (equally likely): The tokens that are kept have a probability of at most
   top_p together.
-* one_number_for_all (equally likely): A request has one seed, and so one number.
-* samples_share_their_draws (equally likely): The position alone says which draw it is.
+* one_number_for_all (equally likely): A request has one seed, so it has one number for all
+  positions.
+* samples_share_their_draws (equally likely): The number depends on the seed and the position alone,
+  so all samples share it.
 * temperature_multiplies (a high temperature): A high temperature makes the likely tokens likelier.
 * top_p_of_all (top_k and top_p): top_p is a share of all tokens, whatever top_k has left out.
 
@@ -135,6 +139,6 @@ def why(
     scaled = np.array([logits[token] for token in order]) / temperature
     shares = np.exp(scaled - scaled[0]) / np.exp(scaled - scaled[0]).sum()
     kept = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
-    stay = f"Tokens stay until their sum is {top_p:g} or more"
+    stay = f"Tokens stay until their probabilities sum to {top_p:g} or more"
     number = f"the number is {np.random.default_rng(key).random():.3f}"
-    return f"With the temperature and top_k, the probabilities are {kept}. {stay}, and {number}."
+    return f"After temperature and top_k, the probabilities are {kept}. {stay}, and {number}."

@@ -10,7 +10,8 @@ def same_result(order, num_tokens, block_size, window):
 ```
 
 * `order`: the table, a permutation of the pages that hold the `num_tokens` tokens;
-* `window`: None, or the number of last tokens that the newest token sees, itself included.
+* `window`: how many of the last tokens the newest token sees, itself included, or None if it sees
+  all.
 
 The position of a token is stored inside its key, because RoPE rotates the key before it is stored.
 The kernel reads the tokens `0` to `num_tokens - 1`, or the last `window` of them, through the
@@ -19,21 +20,21 @@ on the order of its terms.
 
 Example, with pages of 4 and no window: `same_result([1, 0], 8, 4, None)` is True, because all eight
 tokens are read, just in another order. `same_result([1, 0], 7, 4, None)` is False: the kernel now
-reads a slot of page 1 that holds no token, and it misses one of page 0.
+reads a slot of page 1 that holds no token, and it misses a token in page 0.
 
 ## Hints
 1. Which slots does the kernel read through the first table, and which through the second?
-2. Only the set of slots matters. Each slot is one term of a sum, and its position is inside its
-   key.
-3. Collect order[p // block_size] * block_size + p % block_size for every token p that is read.
-   Compare the set with range(first, num_tokens).
+2. Only the set of slots matters. Each slot is one term of a sum, and the position of its token is
+   inside the key.
+3. Collect `order[p // block_size] * block_size + p % block_size` for every token p that is read,
+   from the first one in the window to the last. Compare the set with `range(first, num_tokens)`.
 
 ## Wrong answers
 * order_matters (two full pages): The tokens come in another order, so the text is another one.
 * never_matters (the last page is not full): Attention is a sum, so the order of the table never
   matters.
-* no_window (the window begins in a page): A window makes no difference.
-* only_full_pages (the last page stays): If one page is not full, no page may move.
+* no_window (the window begins in a page): A window makes no difference to what is read.
+* only_full_pages (the last page stays): If one page is not full, no page may change its place.
 
 ## vLLM
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode

@@ -1,8 +1,8 @@
 """# 16.3 Rows to sample from ★
 
 A step computes many sequences at once. Their new tokens form one batch, sequence after sequence,
-with a row for each token, and the model computes a hidden state for every row. But only some of
-these rows become logits. Write
+with a row for each token, and the model computes a vector for every row, the hidden state. But only
+some of these rows become logits. Write
 
 ```python
 def rows_to_sample(sequences, chunk):
@@ -10,12 +10,13 @@ def rows_to_sample(sequences, chunk):
 ```
 
 * `sequences`: `(tokens, computed)` for each sequence: how many tokens it has, and how many of them
-  are computed;
-* `chunk`: the most tokens of one sequence that this step computes;
+  are computed already;
+* `chunk`: how many tokens of one sequence this step may compute;
 * `rows`: the rows of the batch that are sampled from, in order.
 
 A sequence computes its missing tokens, in order, but no more than `chunk` of them. If none is
-missing after that, the sequence samples from its last token. Otherwise it does not sample.
+missing after that, the sequence samples from the row of its last token. Otherwise it does not
+sample.
 
 Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first sequence computes 4 of
 its 9 tokens, in rows 0 to 3, and does not sample yet. The second has rows 4 to 6, and the third has
@@ -23,14 +24,14 @@ row 7.
 
 ## Hints
 1. How many rows does each sequence have? Where does the next one begin?
-2. Keep track of where the rows so far end. Each sequence adds min(tokens - computed, chunk) rows.
-3. A sequence samples if tokens - computed <= chunk. Its last row is end - 1.
+2. Keep track of where the rows so far end. Each sequence adds `min(tokens - computed, chunk)` rows.
+3. A sequence samples if `tokens - computed <= chunk`. Its last row is `end - 1`.
 
 ## Wrong answers
 * every_sequence (a prompt goes on): Every sequence gets a token in every step.
 * a_row_too_far (two decode): The last row of a sequence is where the next one begins.
 * the_number_of_the_sequence (the end of a prompt): There is one row for each sequence.
-* first_row (the end of a prompt): A sequence samples from its first new token.
+* first_row (the end of a prompt): A sequence samples from the row of its first new token.
 
 ## vLLM
 * vllm/model_executor/sampling_metadata.py: SamplingMetadata.prepare
