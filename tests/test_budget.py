@@ -27,7 +27,7 @@ def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.budget", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--rootdir", str(tmp_path), "-c", "/dev/null"],
+        [*command, "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path), "-c", "/dev/null"],
         cwd=ROOT,
         env={"PAGESIM_BUDGET": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
