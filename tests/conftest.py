@@ -13,8 +13,8 @@ pytest_plugins = ["tests.budget"]
 # Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Where bytecode is not written, every worker and every process that a test starts compiles everything
-# again, and pytest rewrites all asserts: more than a tenth of what the tests cost.
+# Where bytecode is not written, every worker and every process that a test starts compiles it all
+# again, and pytest rewrites every assert: more than a tenth of what the tests cost.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -33,10 +33,14 @@ if threading.current_thread() is threading.main_thread():
             signal.signal(number, handler)
 
 
+# What is loaded to collect the tests stays: the garbage collector need not walk over it again and
+# again.
+gc.disable()
+
 
 def pytest_collection_finish() -> None:
-    """What is loaded now stays: the garbage collector need not walk over it in each test."""
     gc.freeze()
+    gc.enable()
 
 
 # A machine under load is no reason to fail.

@@ -60,9 +60,9 @@ class Popen:
         self._process.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def forked() -> Iterator[Any]:
-    """The context of `multiprocessing` in which the exercises are loaded once."""
+    """The context of `multiprocessing` in which the exercises are loaded once for a file."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in parent._environment("").items():
             if name.endswith("_THREADS") or name == "PYTHONHASHSEED":
