@@ -38,7 +38,7 @@ def drawn(request: pytest.FixtureRequest) -> tuple[str, Picture]:
 
 
 def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
-    """Each text of a drawn figure with what was painted last under its middle; None is the sheet."""
+    """Each text with what was painted last under its middle; None is the sheet. Draw it first."""
     patches = sorted(figure.axes[0].patches, key=lambda patch: patch.get_zorder())
     opaque = [
         (patch.get_window_extent(), patch)
