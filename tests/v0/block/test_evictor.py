@@ -1,4 +1,4 @@
-"""In which order cached blocks give way: the rules of vLLM's evictor, one by one."""
+"""In which order cached blocks give way: by vLLM's scan, whatever is called."""
 
 from __future__ import annotations
 
@@ -25,21 +25,6 @@ def evictor_of(*entries: tuple[int, int, float]) -> LRUEvictor:
 def evicted(evictor: LRUEvictor) -> list[int]:
     """All ids in the order in which they go."""
     return [evictor.evict()[0] for _ in range(evictor.num_blocks)]
-
-
-def test_of_the_same_age_the_longest_prefix_goes_first() -> None:
-    assert evicted(evictor_of((1, 4, 1.0), (2, 12, 1.0), (3, 8, 1.0))) == [2, 3, 1]
-
-
-def test_the_scan_ends_at_the_first_newer_entry() -> None:
-    assert evictor_of((1, 4, 2.0), (2, 8, 3.0), (3, 4, 1.0)).candidate() == 1
-
-
-def test_an_older_entry_behind_is_taken_only_for_its_longer_prefix() -> None:
-    assert evictor_of((1, 4, 2.0), (2, 8, 1.0)).candidate() == 2
-    assert evictor_of((1, 8, 2.0), (2, 4, 1.0)).candidate() == 1
-    # Having moved on to the older entry, the scan measures the next ones against that.
-    assert evictor_of((1, 4, 2.0), (2, 8, 1.0), (3, 12, 2.0)).candidate() == 2
 
 
 def test_evicting_tells_id_and_hash_and_takes_one_out() -> None:
