@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim import UsageError
+from pagesim import PrefixCachingBlockAllocator, UsageError
 from pagesim.v0.evictor import IndexedLRUEvictor, LRUEvictor
 
 pytestmark = pytest.mark.ch02
@@ -49,6 +49,16 @@ def test_what_is_not_there() -> None:
     assert evicted(evictor) == [1]
     with pytest.raises(UsageError, match="no block to evict"):
         evictor.evict()
+
+
+def test_a_block_tells_when_it_was_used_awake_and_asleep() -> None:
+    pool = PrefixCachingBlockAllocator(6, 4)
+    block = pool.allocate_immutable_block(None, [1] * 4)
+    pool.mark_blocks_as_accessed([0], 7.0)
+    assert block.last_accessed == pool.get_last_accessed(0) == 7.0
+    pool.free(block)
+    assert pool.get_last_accessed(0) == 7.0
+    assert pool.allocate_immutable_block(None, [1] * 4).last_accessed == -1.0
 
 
 def by_the_rule(evictor: LRUEvictor) -> int:
