@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 TOTAL, FILE = 450, 10
-"""Seconds for all tests, and for one file of them. The aim is 360 for all, on a busy machine too."""
+"""Seconds for all tests, and for one file of them. The aim for all is 360."""
 
 NOISE = 1.5
 """What a file may take on a busy machine: the same file was measured at 8 and at 12."""
