@@ -1,5 +1,6 @@
 """What is so for all tests."""
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,11 @@ pytest_plugins = ["tests.budget"]
 
 # Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Where bytecode is not written, every worker and every process that a test starts compiles it all
+# again, and pytest rewrites every assert: more than a tenth of what the tests cost.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # jsonschema, which nbformat imports, compiles a grammar of internationalized addresses: a second in
 # each worker, for a check that no notebook asks for. Without the module it omits that check.
@@ -25,6 +31,17 @@ if threading.current_thread() is threading.main_thread():
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+# What is loaded to collect the tests stays: the garbage collector need not walk over it again and
+# again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 # A machine under load is no reason to fail.
 settings.register_profile("pagesim", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -27,7 +27,7 @@ def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.budget", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--rootdir", str(tmp_path), "-c", "/dev/null"],
+        [*command, "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path), "-c", "/dev/null"],
         cwd=ROOT,
         env={"PAGESIM_BUDGET": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -40,12 +40,8 @@ def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path) -> None:
 
 def test_what_all_of_them_may_take() -> None:
     spent = budget.Budget.__new__(budget.Budget)
-    spent.files, spent.second = (
-        budget.Counter(
-            a=2 * budget.NOISE * budget.FILE - 0.1, b=2 * budget.NOISE * budget.FILE + 0.1
-        ),
-        2.0,
-    )
+    most = 2 * budget.NOISE * budget.FILE
+    spent.files, spent.seconds = budget.Counter(a=most - 0.1, b=most + 0.1), [1.0, 3.0]
     spent.all = 2 * budget.TOTAL
     assert [line.split(":")[0] for line in spent.over()] == ["b"]
     spent.all += 1

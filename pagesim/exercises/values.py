@@ -15,6 +15,8 @@ from pagesim.exercises.goal import Goal
 SHOWN = 300
 """Characters of an answer that a student reads."""
 KINDS = {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}
+PLAIN = frozenset(KINDS)
+TEXT = str | bytes | bytearray | memoryview
 KINDS |= {list: "a list", dict: "a dict", set: "a set"}
 
 Same = Callable[[Any, Any], bool]
@@ -23,11 +25,15 @@ Same = Callable[[Any, Any], bool]
 
 def plain(value: Any) -> Any:
     """The value in Python's own types: arrays and tensors become lists, NumPy's numbers ours."""
+    if type(value) in PLAIN:  # most values, at no cost
+        return value
     if isinstance(value, Goal):
         return plain(value.like)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview):
+    if isinstance(value, list | tuple) or (
+        isinstance(value, Sequence) and not isinstance(value, TEXT)
+    ):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {_key(key): plain(item) for key, item in value.items()}

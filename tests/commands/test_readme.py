@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import subprocess
 import webbrowser
 from pathlib import Path
 
 import pytest
 
 from pagesim import cli
+from pagesim.commands import findings
+from pagesim.kernels import backend
 from pagesim.studies import paper
 
 pytestmark = pytest.mark.ch01
@@ -37,9 +40,10 @@ def test_every_line_works_as_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     whole = paper.figure_2
-    monkeypatch.setattr(
-        paper, "figure_2", lambda: whole(200)
-    )  # its numbers are those of studies/test_paper.py
+    # Its numbers are those of studies/test_paper.py; test_doctor.py starts doctor's process.
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(200))
+    probed = subprocess.CompletedProcess([], 0, stdout=json.dumps(backend.report()))
+    monkeypatch.setattr(findings, "start_probe", lambda: probed)
     Path("tests").symlink_to(ROOT / "tests", target_is_directory=True)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(20))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")

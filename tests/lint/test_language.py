@@ -133,10 +133,11 @@ def covered() -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in paths if path.suffix in read)
 
 
-@pytest.mark.parametrize("name", covered())
-def test_nothing_to_strike_out(name: str) -> None:
-    hits = [f"{name}: {wrong}: …{words}…" for wrong, words in found(name, prose(ROOT / name))]
-    assert not hits, "\n".join(hits)
+def test_nothing_to_strike_out() -> None:
+    names = covered()
+    assert len(names) > 400
+    hits = [(name, *hit) for name in names for hit in found(name, prose(ROOT / name))]
+    assert not hits, "\n".join(f"{name}: {wrong}: …{words}…" for name, wrong, words in hits)
 
 
 def test_what_is_allowed_is_there() -> None:
@@ -155,15 +156,14 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("wrong", PATTERNS)
-def test_each_is_seen_where_people_read(wrong: str, place: str, tmp_path: Path) -> None:
+def test_each_is_seen_where_people_read(place: str, tmp_path: Path) -> None:
     """Planted in each kind of text it is found, and the better sentence passes."""
-    _, bad, good = PATTERNS[wrong]
     path = tmp_path / place
-    path.write_text(PLACES[place].replace("{}", bad).replace("{{", "{").replace("}}", "}"))
-    assert wrong in dict(found(place, prose(path)))
-    path.write_text(PLACES[place].replace("{}", good).replace("{{", "{").replace("}}", "}"))
-    assert dict(found(place, prose(path))) == {}
+    for wrong, (_, *sentences) in PATTERNS.items():
+        for sentence, seen in zip(sentences, ({wrong}, set[str]()), strict=True):
+            text = PLACES[place].replace("{}", sentence)
+            path.write_text(text.replace("{{", "{").replace("}}", "}"))
+            assert {name for name, _ in found(place, prose(path))} == seen
 
 
 def test_it_is_seen_across_the_lines_of_a_comment_and_of_a_string(tmp_path: Path) -> None:

@@ -62,10 +62,14 @@ def parsed(html: str) -> Fetched:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fetched]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of the site."""
+    return site.build(sorted(NOTEBOOKS.glob("*.ipynb")), tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def pages(written: list[Path]) -> dict[str, Fetched]:
     """Every page of the site by its name."""
-    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
-    written = site.build(paths, tmp_path_factory.mktemp("site"))
     return {path.stem: parsed(path.read_text(encoding="utf-8")) for path in written}
 
 
@@ -76,12 +80,12 @@ def test_no_page_fetches_anything(pages: dict[str, Fetched]) -> None:
     assert sum(len(page.urls) for page in pages.values()) > 10, "nothing was looked at"
 
 
-def test_every_link_leads_somewhere(tmp_path: Path) -> None:
+def test_every_link_leads_somewhere(written: list[Path]) -> None:
     """Among them those to the exercises, which are also on the site."""
     exercises = 0
-    for page in site.build(sorted(NOTEBOOKS.glob("*.ipynb")), tmp_path):
+    for page in written:
         for link in re.findall(r'<a [^>]*href="([^"#:]+)"', page.read_text(encoding="utf-8")):
-            assert (tmp_path / link).is_file(), f"{page.name} links to {link}"
+            assert (page.parent / link).is_file(), f"{page.name} links to {link}"
             exercises += link.startswith("exercises/")
     assert exercises == len(list(NOTEBOOKS.glob("*.ipynb")))
 

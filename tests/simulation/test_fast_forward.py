@@ -51,15 +51,6 @@ def test_the_same_run_step_by_step() -> None:
     assert sum(swapped for _, swapped in played) > STREAMS / 6
 
 
-@pytest.mark.parametrize("mode", ["recompute", "swap"])
-def test_several_that_are_preempted_in_one_step(mode: str) -> None:
-    """Six need a second block at once and none is free: three older ones take the others'."""
-    requests = [Request(str(i), 0.0, 4, 8) for i in range(6)]
-    configs = SchedulerConfig(64, 8, 64, preemption_mode=mode), CacheConfig(4, 6, 60)
-    outcomes, _ = play_both(BOTH, configs, requests, 24, mode)
-    assert outcomes.num_preemptions > 3
-
-
 @pytest.mark.parametrize("make", [PagedServer, FastForwardServer])
 def test_no_room_on_the_cpu_is_an_error_in_both(make: Any) -> None:
     requests = [Request(str(i), 0.0, 8, 20) for i in range(4)]

@@ -16,7 +16,7 @@ from pagesim.simulation import PagedV1, fast_forward_v1, paged_requests, simulat
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.v1 import CacheConfig, SchedulerConfig
-from pagesim.workload import Request, gamma, request
+from pagesim.workload import Request, request
 from tests.simulation.two_servers import play_both
 
 pytestmark = pytest.mark.ch09
@@ -84,13 +84,20 @@ def test_the_same_run_step_by_step() -> None:
     assert min(seen.values()) > 20, seen  # or the cases would be too easy
 
 
-def test_several_victims_in_one_step_come_back_in_their_order() -> None:
-    """Six need a second block at once and none is free: older ones take the others'."""
-    requests = [Request(str(i), 0.0, 16, 20) for i in range(6)]
-    for caching in (False, True):
-        configs = SchedulerConfig(128, 8, 64), CacheConfig(16, 7, enable_prefix_caching=caching)
-        outcomes, _ = play_both(BOTH, configs, requests, 7 * 16, caching)
-        assert outcomes.num_preemptions > 3
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [({"token_ids": (1, 2, 3, 4)}, "'a' has token_ids"), ({"hash_ids": (-1,)}, "hash id below 0")],
+)
+def test_requests_whose_tokens_are_compared_are_stepped(given: Any, reason: str) -> None:
+    requests = [Request("a", 0.0, 4, 4, **given)]
+    run = simulate(requests, policy="v1", pool=640, progress=False)
+    assert run.requests.num_finished == 1
+    with pytest.raises(UsageError, match=reason):
+        simulate(requests, policy=PagedV1(fast_forward=True), pool=640, progress=False)
+    with pytest.raises(UsageError, match=reason):
+        FastForwardV1Server(SchedulerConfig(64, 8, 64), CacheConfig(4, 12)).add(0, requests[0])
+    off = PagedV1(fast_forward=True, enable_prefix_caching=False)
+    assert simulate(requests, policy=off, pool=640, progress=False).requests.num_finished == 1
 
 
 def test_a_victim_whose_prompt_is_half_computed() -> None:
@@ -98,23 +105,6 @@ def test_a_victim_whose_prompt_is_half_computed() -> None:
     configs = SchedulerConfig(16, 8, 128, watermark=0.0), CacheConfig(16, 9)
     outcomes, _ = play_both(BOTH, configs, requests, 9 * 16, "half")
     assert outcomes.preemptions[1] > 0 and outcomes.num_finished == 3
-
-
-@pytest.mark.usefixtures("short_hashes")
-def test_a_block_that_is_shared_is_freed_by_its_last_owner() -> None:
-    """Three begin alike, arrive one by one and end in another order; a fourth comes later."""
-    alike = (7, 8, 9)
-    requests = [
-        Request("a", 0.0, 72, 40, alike),
-        Request("b", 0.1, 72, 5, alike),
-        Request("c", 0.2, 60, 20, alike),
-        Request("d", 5.0, 72, 2, alike),
-        Request("e", 9.0, 400 - 8, 2),
-        Request("f", 20.0, 72, 2, alike),
-    ]
-    configs = SchedulerConfig(512, 8, LONGEST), CacheConfig(16, 27)
-    outcomes, _ = play_both(BOTH, configs, requests, 27 * 16, "shared")
-    assert list(outcomes.hits) == [0, 64, 48, 64, 0, 16]  # e leaves the head of what was cached
 
 
 @pytest.mark.usefixtures("short_hashes")
@@ -136,47 +126,3 @@ def test_the_watermark_holds_nothing_back_while_nothing_runs() -> None:
     configs = SchedulerConfig(512, 8, LONGEST, watermark=0.5), CacheConfig(16, 8)
     outcomes, _ = play_both(BOTH, configs, requests, 8 * 16, "watermark")
     assert outcomes.num_finished == 3
-
-
-def test_victims_are_computed_again_with_a_token_or_two_a_step() -> None:
-    """A chunk may be one token behind the prompt without being the one that was sampled last."""
-    chunks = 0
-    for seed in range(20):
-        r = random.Random(seed)
-        requests = [Request(str(i), 0.0, r.randint(1, 16), r.randint(20, 60)) for i in range(5)]
-        seats = r.choice([2, 3])
-        configs = SchedulerConfig(seats, seats, 80), CacheConfig(16, r.randint(6, 9))
-        pool = configs[1].num_gpu_blocks * 16
-        outcomes, _ = play_both(BOTH, configs, requests, pool, seed)
-        chunks += sum(outcomes.refound) > 0
-    assert chunks > 5
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [({"token_ids": (1, 2, 3, 4)}, "'a' has token_ids"), ({"hash_ids": (-1,)}, "hash id below 0")],
-)
-def test_requests_whose_tokens_are_compared_are_stepped(given: Any, reason: str) -> None:
-    requests = [Request("a", 0.0, 4, 4, **given)]
-    run = simulate(requests, policy="v1", pool=640, progress=False)
-    assert run.requests.num_finished == 1
-    with pytest.raises(UsageError, match=reason):
-        simulate(requests, policy=PagedV1(fast_forward=True), pool=640, progress=False)
-    with pytest.raises(UsageError, match=reason):
-        FastForwardV1Server(SchedulerConfig(64, 8, 64), CacheConfig(4, 12)).add(0, requests[0])
-    off = PagedV1(fast_forward=True, enable_prefix_caching=False)
-    assert simulate(requests, policy=off, pool=640, progress=False).requests.num_finished == 1
-
-
-@pytest.mark.parametrize("caching", [False, True])
-def test_a_simulation_is_the_same_however_it_is_stepped(caching: bool) -> None:
-    stream = gamma(60, 60, 1.0, 40, 0.8, rate=None, seed=1, max_len=256)
-    given: dict[str, Any] = {"pool": 1000, "max_model_len": 256, "progress": False}
-    runs = [
-        simulate(stream, policy="v1", enable_prefix_caching=caching, fast_forward=fast, **given)
-        for fast in (True, False, None)
-    ]
-    assert runs[0].preemptions > 0
-    assert runs[0].summary() == runs[1].summary() == runs[2].summary()
-    with pytest.raises(UsageError, match="record=True records every step"):
-        simulate(stream, policy="v1", fast_forward=True, record=True, **given)

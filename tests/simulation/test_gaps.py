@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pagesim.simulation import Limits, Outcomes, Paged, Roofline, simulate
+from pagesim.simulation import Limits, Outcomes, Roofline, simulate
 from pagesim.simulation.fast_forward import FastForwardServer
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged import PagedServer
@@ -141,20 +141,3 @@ def test_without_pages_a_token_comes_in_every_iteration(policy: str) -> None:
             first = ends.index(run.requests.first_token[row])
             gaps += np.diff(ends[first : first + request.output_tokens]).tolist()
         assert run.requests.latency("inter_token").tolist() == gaps, seed
-
-
-@pytest.mark.parametrize("fast_forward", [True, False])
-def test_a_victim_that_gets_as_many_tokens_by_prefills_as_it_misses(fast_forward: bool) -> None:
-    """It has as many decoding iterations between its first and its last token as any other."""
-    run = simulate(
-        [Request("victim", 0.0, 5, 3), Request("spared", 0.0, 12, 8)],
-        policy=Paged(block_size=4, watermark=0.0, fast_forward=fast_forward),
-        pool=24,
-        limits=Limits(64, 4, 64),
-        progress=False,
-    ).requests
-    assert sum(map(bool, run.preemptions)) == 1
-    spared = [i for i in range(2) if not run.preemptions[i]]
-    gaps = run.latency("inter_token")
-    assert len(gaps) == sum(run.requests[i].output_tokens - 1 for i in spared)
-    assert gaps.sum() == pytest.approx(sum(run.finished[i] - run.first_token[i] for i in spared))

@@ -28,25 +28,6 @@ def run(engine: PagedServer, requests: list[Request], pool: int) -> tuple[WasteL
     return log, outcomes
 
 
-def conversation(n: int) -> list[Request]:
-    """Prompts of 1,024 tokens that begin alike: the first of their two hash ids is the same."""
-    return [Request(str(i), 0.0, 1024, 5, (7, 100 + i)) for i in range(n)]
-
-
-def test_what_is_shared_is_counted_once() -> None:
-    requests = conversation(4)
-    for caching, blocks in {False: 4 * 64, True: 32 + 4 * 32}.items():
-        cache = CacheConfig(16, 300, enable_prefix_caching=caching)
-        log, outcomes = run(PagedServer(SchedulerConfig(8192, 8, 8192), cache), requests, 4800)
-        first = log.at(0)
-        assert first.token == blocks * 16
-        assert first.internal == 0  # the prompts fill their blocks
-        second = log.at(1)
-        assert second.token == blocks * 16 + 4
-        assert second.internal == 4 * 15
-        assert outcomes.num_finished == 4
-
-
 def test_what_is_cached_is_not_computed_again_and_takes_less_time() -> None:
     one = Request("a", 0.0, 1024, 1, (7, 8))
     again = Request("b", 100.0, 1024, 1, (7, 8))

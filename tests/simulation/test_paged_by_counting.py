@@ -1,8 +1,6 @@
-"""The paged engines against paging by counting: the same rows, times and preemptions."""
+"""The paged engine against paging by counting: the same rows, times and preemptions."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim.simulation import Outcomes, Roofline, Server
-from pagesim.simulation.fast_forward import FastForwardServer
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import Usage, WasteLog
@@ -40,7 +37,6 @@ def played(
     return [log.at(i) for i in range(len(log))], outcomes, log
 
 
-@pytest.mark.parametrize("real", [PagedServer, FastForwardServer])
 @settings(max_examples=60)
 @given(
     REQUESTS,
@@ -50,7 +46,6 @@ def played(
     st.sampled_from([LONGEST, 100]),
 )
 def test_counting_gives_what_tables_and_ids_give(
-    real: Callable[[SchedulerConfig, CacheConfig], Server],
     lengths: list[tuple[float, int, int]],
     block_size: int,
     pool: int,
@@ -59,7 +54,7 @@ def test_counting_gives_what_tables_and_ids_give(
 ) -> None:
     requests = [Request(str(i), *row) for i, row in enumerate(sorted(lengths))]
     blocks = pool // block_size
-    engine = real(SchedulerConfig(budget, seats, LONGEST), CacheConfig(block_size, blocks))
+    engine = PagedServer(SchedulerConfig(budget, seats, LONGEST), CacheConfig(block_size, blocks))
     rows, recounted, _ = played(engine, requests, pool)
     plain = PlainPagedEngine(blocks, block_size, budget, seats, LONGEST)
     counted_rows, counted, _ = played(plain, requests, pool)

@@ -97,46 +97,6 @@ def test_paged_engines_charge_what_a_ledger_finds() -> None:
     assert min(seen.values()) > CONFIGURATIONS / 20, seen  # or the cases would be too easy
 
 
-def test_a_prefix_is_found_once_and_not_with_every_chunk() -> None:
-    """Two prompts of 24 that share 8, in chunks of 8: 8 + 8 + 8 and 1 + 8 + 8 tokens.
-
-    All of the second one's first chunk was found: as in vLLM its last token is computed anyway.
-    """
-    requests = [
-        Request("a", 0.0, 24, 1, (1, 2, 3, 4, 5, 6)),
-        Request("b", 10.0, 24, 1, (1, 2, 7, 8, 9, 10)),
-    ]
-    scheduler = SchedulerConfig(8, 4, LONGEST, enable_chunked_prefill=True)
-    cache = CacheConfig(4, 40, enable_prefix_caching=True)
-    steps, _ = charged(PagedServer(scheduler, cache), requests, 160)
-    chunks = [(8, 0, 0, 0), (8, 0, 8, 0), (8, 0, 16, 0)]
-    assert steps == [*chunks, (1, 0, 7, 0), *chunks[1:]]
-
-
-def test_samples_are_decoded_and_read_one_by_one() -> None:
-    steps, _ = charged(
-        PagedServer(
-            SchedulerConfig(64, 8, LONGEST, preemption_mode="swap"),
-            CacheConfig(4, 40, 40),
-            samples=3,
-        ),
-        [Request("a", 0.0, 10, 3)],
-        160,
-    )
-    assert steps == [(10, 0, 0, 0), (0, 3, 33, 0), (0, 3, 36, 0)]
-
-
-def test_a_window_is_all_that_is_read() -> None:
-    steps, log = charged(
-        PagedServer(SchedulerConfig(64, 8, LONGEST), CacheConfig(4, 40, sliding_window=6)),
-        [Request("a", 0.0, 4, 20)],
-        160,
-    )
-    assert [step[2] for step in steps] == [0, 5, *[6] * 18]
-    # Of its six blocks two fell out of the window; one slot, and the null block, hold nothing.
-    assert (log.at(-1).token, log.at(-1).internal, log.at(-1).free) == (15, 1 + 4, 35 * 4)
-
-
 def test_time_is_made_of_what_was_charged() -> None:
     """OPT-13B on an A100: 26 GB of weights, 800 KiB a token, 1,555 GB/s, and 32 GB/s for PCIe."""
     machine = Roofline()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -73,13 +74,15 @@ def test_the_player_is_given_both_groups_to_the_end() -> None:
 
 
 def test_the_report_says_what_the_figures_are(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    for name in ("alike", "unlike"):  # a run each is enough
+        monkeypatch.setattr(per_layer, name, cache(getattr(per_layer, name)))
     assert per_layer.main(["--out", str(tmp_path / "groups.html")]) == 0
     text = capsys.readouterr().out
-    each = per_layer.alike()[1]
+    each = per_layer.alike(num_layers=per_layer.LAYERS)[1]
     assert f"were equal in {each.steps} of {each.steps} steps" in text
-    full, kept = unlike().blocks
+    full, kept = per_layer.unlike(window=per_layer.WINDOW).blocks
     assert f"{12 * full:,.0f}" in text
     assert text.count(f"{2 * full + 10 * kept:,.0f}") == 2
     assert "Full attention keeps every block" in (tmp_path / "groups.html").read_text()

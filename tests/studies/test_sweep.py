@@ -19,6 +19,7 @@ import tqdm.auto
 import tqdm.std
 
 from pagesim import UsageError
+from pagesim.studies import cells
 from pagesim.studies import sweep as module
 from pagesim.studies.cells import MOST, CellResult, cells_of
 from pagesim.studies.sweep import sweep
@@ -245,13 +246,18 @@ def test_the_cells_are_the_nested_loops_over_the_lists() -> None:
     assert again == expected and again[0] is not expected[0], "the caller's may change"
 
 
-def test_more_cells_than_a_sweep_may_have_are_refused_at_once(tmp_path: Path) -> None:
+def test_more_cells_than_a_sweep_may_have_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = time.perf_counter()
     with pytest.raises(UsageError, match=f"{10**11:,} cells, .*at most {MOST:,}"):
         sweep({str(i): range(10) for i in range(11)}, out=tmp_path / "study.jsonl")
     assert time.perf_counter() - started < 1
     assert not list(tmp_path.iterdir())
-    assert len(sweep({str(i): range(10) for i in range(6)})) == 10**6 == MOST
+    monkeypatch.setattr(cells, "MOST", 100)
+    assert len(sweep({"a": range(10), "b": range(10)})) == 100
+    with pytest.raises(UsageError, match="101 cells"):
+        sweep({"a": range(101)})
 
 
 @pytest.mark.parametrize(

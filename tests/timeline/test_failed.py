@@ -91,46 +91,6 @@ def test_calls_of_a_manager(scene: str, seen_before: bool) -> None:
     assert list(run.at(-1).tables) == [9]
 
 
-EMPTY: list[tuple[str, tuple[Any, ...]]] = [
-    *(("allocate", (tokens,)) for tokens in (range(99), [], 5, "text", b"text", [1, None])),
-    ("allocate", ([1], "GPU")),
-    *(("append_token_ids", args) for args in (([1],), (None,), ([1], -1), ([1], 0, 0, 0))),
-    *(("ensure_num_empty_slots", (count,)) for count in (5, -5)),
-    *(("fork", ()), ("free", ()), ("update", (5,))),
-]
-FILLED: list[tuple[str, tuple[Any, ...]]] = [
-    *(("allocate", (tokens,)) for tokens in ([1], 5, b"x", [])),
-    *(("append_token_ids", (them,)) for them in (range(99), 5, "text", b"text", [1, None], [2.0])),
-    *(("append_token_ids", ([1], lookahead)) for lookahead in (99, None)),
-    *(("ensure_num_empty_slots", (count,)) for count in (99, "9")),
-]
-
-
-@pytest.mark.parametrize("kind", ["naive", "prefix_caching"])
-@pytest.mark.parametrize(
-    ("called", "args", "filled"),
-    [(*case, False) for case in EMPTY] + [(*case, True) for case in FILLED],
-)
-def test_calls_of_a_table(called: str, args: tuple[Any, ...], filled: bool, kind: str) -> None:
-    """The same error as without a recorder, and a failed event that tells it."""
-    errors = []
-    for recording in (False, True):
-        table = new_table(kind, num_gpu=3)
-        if filled:
-            table.allocate(PROMPT[:3])
-        context = record(table._allocator) if recording else contextlib.nullcontext()
-        with context as run, pytest.raises((ValueError, TypeError)) as info:
-            if filled and run is not None:
-                run.label(table, "t0")
-            getattr(table, called)(*args)
-        errors.append((type(info.value), str(info.value)))
-    assert errors[0] == errors[1]
-    assert run is not None and len(run) == 1
-    assert_failed(run, 0, info.value, called)
-    assert run[0].subject == "t0"
-    assert run.at(1).tables == {}
-
-
 def test_a_failed_fork_names_the_table_itself() -> None:
     table = new_table()
     empty = pagesim.BlockTable(4, table._allocator)

@@ -4,92 +4,22 @@ or leaves no trace. The ids are those of the project's list of quirks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from pagesim import AllocStatus, BlockTable, Device, NoFreeBlocksError
+from pagesim import Device
 from tests.v0.block.scenes import (
     KINDS,
     in_a_window,
     new_allocator,
-    new_group,
     new_manager,
-    new_seq,
     new_table,
     running,
     swap,
 )
-from tests.v0.block.state import everything
 
 pytestmark = pytest.mark.ch02
 
 both_kinds = pytest.mark.parametrize("kind", KINDS)
-Scene = tuple[Any, list[BlockTable], Callable[[], object]]
-
-
-# -- what finds no room changes nothing: in vLLM blocks are lost, tokens kept, counts dropped ------
-
-
-def q01_allocate_6_blocks_with_4_free(kind: str) -> Scene:
-    allocator = new_allocator(kind, gpu=4)
-    table = BlockTable(4, allocator)
-    return allocator, [table], lambda: table.allocate(list(range(24)))
-
-
-def q02_append_3_blocks_with_2_free(kind: str) -> Scene:
-    allocator = new_allocator(kind, gpu=3)
-    table = new_table(allocator, 4)
-    return allocator, [table], lambda: table.append_token_ids(list(range(12)))
-
-
-def q03_copy_on_write_with_no_free_block(kind: str) -> Scene:
-    allocator = new_allocator(kind, gpu=1)
-    table = new_table(allocator, 2)
-    fork = table.fork()
-    return allocator, [table, fork], lambda: fork.blocks[0].append_token_ids([9])
-
-
-def q07_swap_out_reserved_blocks_that_can_swap_out_does_not_count(kind: str) -> Scene:
-    manager = new_manager(kind, cpu=2)
-    group = running(manager, 7)
-    manager.append_slots(group.seqs[0], 6)
-    assert len(manager.get_block_table(group.seqs[0])) == 4 and manager.can_swap_out(group)
-    return manager, [], lambda: manager.swap_out(group)
-
-
-def q10_swap_a_full_block_to_no_cpu_blocks(kind: str) -> Scene:
-    allocator = new_allocator(kind, gpu=4, cpu=0)
-    table = new_table(allocator, 4)
-    return allocator, [table], lambda: allocator.swap(table.blocks, Device.GPU, Device.CPU)
-
-
-def q40_allocate_a_prompt_longer_than_its_window_shows(kind: str) -> Scene:
-    manager = new_manager(kind, gpu=5, sliding_window=4)
-    group = new_group(new_seq(1, 24))
-    assert manager.max_block_sliding_window == 3
-    assert manager.can_allocate(group) is AllocStatus.OK
-    return manager, [], lambda: manager.allocate(group)
-
-
-QUIRKS = [
-    *(q01_allocate_6_blocks_with_4_free, q02_append_3_blocks_with_2_free),
-    *(q03_copy_on_write_with_no_free_block, q10_swap_a_full_block_to_no_cpu_blocks),
-    q07_swap_out_reserved_blocks_that_can_swap_out_does_not_count,
-    q40_allocate_a_prompt_longer_than_its_window_shows,
-]
-
-
-@both_kinds
-@pytest.mark.parametrize("quirk", QUIRKS)
-def test_no_room_and_no_trace(quirk: Callable[[str], Scene], kind: str) -> None:
-    owner, tables, call = quirk(kind)
-    before = everything(owner, tables)
-    with pytest.raises(NoFreeBlocksError) as caught:
-        call()
-    assert type(caught.value) is NoFreeBlocksError
-    assert everything(owner, tables) == before
 
 
 # -- what fails in vLLM and works here -------------------------------------------------------------

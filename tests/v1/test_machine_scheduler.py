@@ -29,7 +29,7 @@ from tests.v1.world import Memory, check
 pytestmark = pytest.mark.ch07
 
 SIZE, BLOCKS, LONGEST, BUDGET, SEATS = 2, 14, 40, 10, 4
-EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "10"))
+EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "7"))
 TOKENS = st.lists(st.sampled_from([1, 2]), min_size=1, max_size=14)
 SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 

@@ -105,20 +105,25 @@ def made(name: str, preset: str, card: str, slower: int = 1) -> Case:
     return Case((model, speeds), f"{name}: {model}, {speeds}", tag)
 
 
-def seconds(model: Numbers, card: Numbers, tokens: int) -> tuple[float, float, float]:
-    """Recomputing, the way out and back, and the bytes of a token, by the simulator's clock."""
+def clock_of(model: Numbers, card: Numbers) -> Roofline:
+    """The simulator's clock for this model on this card."""
     layers, heads, dim = (int(model[name]) for name in ("layers", "kv_heads", "head_dim"))
     size = ModelSpec("model", layers, 1024 * heads, heads, dim).kv_bytes_per_token
     twice = 2 * model["parameters"]
-    clock = Roofline(weight_bytes=twice, flops_per_token=twice, kv_bytes_per_token=size, **card)
+    return Roofline(weight_bytes=twice, flops_per_token=twice, kv_bytes_per_token=size, **card)
+
+
+def seconds(clock: Roofline, tokens: int) -> tuple[float, float]:
+    """Recomputing, and the way out and back."""
     swap = clock.seconds(0, 1, 0, tokens) - clock.seconds(0, 1, 0)  # what it adds to a step
-    return clock.seconds(tokens, 0, 0), 2 * swap, size
+    return clock.seconds(tokens, 0, 0), 2 * swap
 
 
 def oracle(model: Numbers, card: Numbers) -> int:
     """By the simulation's clock, `Roofline`, one number of tokens after the other."""
+    clock = clock_of(model, card)
     for tokens in range(1, 10_001):
-        recompute, swap, _ = seconds(model, card, tokens)
+        recompute, swap = seconds(clock, tokens)
         if recompute < swap:
             return tokens
     return 0
@@ -133,7 +138,8 @@ def same(yours: object, right: int) -> bool:
 
 def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
     tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
-    recompute, swap, size = seconds(model, card, tokens)
+    clock = clock_of(model, card)
+    recompute, swap = seconds(clock, tokens)
     computes = f"Recomputing {tokens:,} tokens takes {1000 * recompute:.3g} ms"
-    moves = f"Swapping them takes {1000 * swap:.3g} ms"
-    return f"{computes}. {moves}: each has {size:,.0f} bytes, which go out and come back."
+    moves = f"Swapping moves {clock.kv_bytes_per_token:,.0f} bytes per token, out and back"
+    return f"{computes}. {moves}, which takes {1000 * swap:.3g} ms."

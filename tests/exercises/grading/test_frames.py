@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import struct
 import time
@@ -22,6 +23,10 @@ pytestmark = pytest.mark.ch02
 
 SECONDS = 2.0
 """Of the processor's time: fifty times what the longest honest answer takes to be read."""
+
+
+JUDGES = ("0.2", "2.1") if "PAGESIM_GRADE_ALL" in os.environ else ("0.2",)
+"""The first makes sets of what is in the answer, which is worse for it."""
 
 
 def framed(data: bytes) -> io.BytesIO:
@@ -47,7 +52,7 @@ def test_a_hostile_frame_is_read_and_judged_in_no_time(name: str) -> None:
 
     seconds, read = took(received)
     assert seconds < SECONDS and not read.problem, read.problem
-    for number in ("0.2", "2.1"):  # one makes sets of what is in the answer
+    for number in JUDGES:
         exercise = get(number)
         case = next(exercise.cases(random.Random(0), True))
         seconds, judged = took(lambda: str(exercise.judge(case, read.value)))  # noqa: B023

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -70,7 +71,11 @@ def test_a_batch_of_chunks_and_decodes_over_scattered_pages(backend: str) -> Non
     assert (found - wanted).abs().max() < 5e-6
 
 
-@pytest.mark.parametrize("left", [1e4, math.nan, math.inf, -math.inf])
+LEFT = [math.nan, -math.inf]
+"""What is read by mistake spreads; `make nightly` leaves other numbers as well."""
+
+
+@pytest.mark.parametrize("left", [*LEFT, *[math.inf, 1e4] * ("PAGESIM_LLM_MATRIX" in os.environ)])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_slots_beyond_a_sequence_and_blocks_of_others_do_not_matter(
     backend: str, left: float

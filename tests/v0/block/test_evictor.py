@@ -1,4 +1,4 @@
-"""In which order cached blocks give way: the rules of vLLM's evictor, one by one."""
+"""In which order cached blocks give way: by vLLM's scan, whatever is called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim import UsageError
+from pagesim import PrefixCachingBlockAllocator, UsageError
 from pagesim.v0.evictor import IndexedLRUEvictor, LRUEvictor
 
 pytestmark = pytest.mark.ch02
@@ -25,21 +25,6 @@ def evictor_of(*entries: tuple[int, int, float]) -> LRUEvictor:
 def evicted(evictor: LRUEvictor) -> list[int]:
     """All ids in the order in which they go."""
     return [evictor.evict()[0] for _ in range(evictor.num_blocks)]
-
-
-def test_of_the_same_age_the_longest_prefix_goes_first() -> None:
-    assert evicted(evictor_of((1, 4, 1.0), (2, 12, 1.0), (3, 8, 1.0))) == [2, 3, 1]
-
-
-def test_the_scan_ends_at_the_first_newer_entry() -> None:
-    assert evictor_of((1, 4, 2.0), (2, 8, 3.0), (3, 4, 1.0)).candidate() == 1
-
-
-def test_an_older_entry_behind_is_taken_only_for_its_longer_prefix() -> None:
-    assert evictor_of((1, 4, 2.0), (2, 8, 1.0)).candidate() == 2
-    assert evictor_of((1, 8, 2.0), (2, 4, 1.0)).candidate() == 1
-    # Having moved on to the older entry, the scan measures the next ones against that.
-    assert evictor_of((1, 4, 2.0), (2, 8, 1.0), (3, 12, 2.0)).candidate() == 2
 
 
 def test_evicting_tells_id_and_hash_and_takes_one_out() -> None:
@@ -64,6 +49,16 @@ def test_what_is_not_there() -> None:
     assert evicted(evictor) == [1]
     with pytest.raises(UsageError, match="no block to evict"):
         evictor.evict()
+
+
+def test_a_block_tells_when_it_was_used_awake_and_asleep() -> None:
+    pool = PrefixCachingBlockAllocator(6, 4)
+    block = pool.allocate_immutable_block(None, [1] * 4)
+    pool.mark_blocks_as_accessed([0], 7.0)
+    assert block.last_accessed == pool.get_last_accessed(0) == 7.0
+    pool.free(block)
+    assert pool.get_last_accessed(0) == 7.0
+    assert pool.allocate_immutable_block(None, [1] * 4).last_accessed == -1.0
 
 
 def by_the_rule(evictor: LRUEvictor) -> int:

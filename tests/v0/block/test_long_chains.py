@@ -13,8 +13,8 @@ from tests.v0.block.scenes import KINDS
 
 pytestmark = pytest.mark.ch02
 
-LENGTH = 50 * int(os.environ.get("PAGESIM_V0_EXAMPLES", "60"))
-"""Three times as many as Python may recurse; `make nightly` has 20,000."""
+LENGTH = 50 * int(os.environ.get("PAGESIM_V0_EXAMPLES", "30"))
+"""Half as many again as Python may recurse; `make nightly` has 20,000."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

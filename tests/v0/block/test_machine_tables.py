@@ -28,7 +28,7 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=6)
 PICK = st.integers(0, 99)
 DEVICES = st.sampled_from(list(Device))
-EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
 SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 
