@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures.book.kit import (
+    INNER,
     LOOK,
     MARGIN,
     S1,
@@ -12,6 +13,7 @@ from pagesim.figures.book.kit import (
     node,
     note,
     panel,
+    say,
     slots,
 )
 from pagesim.figures.style import HELD, TIMES, Box
@@ -19,10 +21,11 @@ from pagesim.story import Story
 
 SIZE = 4
 PROMPT, FIRST, SECOND = "Four score and seven years ago our", "fathers", "mothers"
-BLOCK = 174.0
+BLOCK, FIRST_AT, LAST_AT = 188.0, 118.0, 334.0
+COLORS = {"s1": S1, "s2": S2}
 
 
-@drawing("A fork copies nothing, until one of the two writes into a shared block", 352)
+@drawing("A fork copies nothing, until one of the two writes into a shared block", 354)
 def fork_tree(axes: Axes) -> str:
     """Before and after the first write: two tables as a tree of blocks."""
     story = Story(gpu_blocks=9, block_size=SIZE, record=False)
@@ -33,45 +36,25 @@ def fork_tree(axes: Axes) -> str:
     other = one.fork()
     words = PROMPT.split()
     full, partial = one.block_ids
-    panel(axes, Box(MARGIN, 38, 624, 96), "1. after the fork: both tables name the same blocks")
-    _block(axes, 190, 74, full, words[:SIZE], 2)
-    _block(axes, 426, 74, partial, words[SIZE:], 2)
-    arrow(axes, (190 + BLOCK, 88), (406, 88))
-    for place, (name, color, writer) in enumerate((("s1", S1, one), ("s2", S2, other))):
-        node(
-            axes,
-            Box(MARGIN + 10, 66 + 27 * place, 92, 21),
-            f"{name}: {writer.block_ids[0]}, {writer.block_ids[1]}",
-            fill=color,
-        )
-        arrow(axes, (MARGIN + 103, 76 + 27 * place), (150, 76 + 27 * place), (150, 88), head=False)
-    arrow(axes, (150, 88), (170, 88))
+    panel(axes, Box(MARGIN, 38, INNER, 106), "1. after the fork: both tables name the same blocks")
+    _tables(axes, 92, {"s1": one.block_ids, "s2": other.block_ids})
+    _block(axes, FIRST_AT, 92, full, words[:SIZE], 2)
+    _block(axes, LAST_AT, 92, partial, words[SIZE:], 2)
+    arrow(axes, (FIRST_AT + BLOCK, 107), (LAST_AT - 2, 107))
     [(source, target)] = one.write(FIRST)
     other.write(SECOND)
-    panel(
-        axes,
-        Box(MARGIN, 146, 624, 194),
-        "2. both have written a word: a branch of its own for each",
-    )
-    _block(axes, 190, 222, full, words[:SIZE], 2)
-    for place, (name, color, writer, word) in enumerate(
-        (("s1", S1, one, FIRST), ("s2", S2, other, SECOND))
-    ):
-        y = 182 + 94 * place
+    panel(axes, Box(MARGIN, 156, INNER, 186), "2. both have written: a last block for each")
+    _tables(axes, 246, {"s1": one.block_ids, "s2": other.block_ids})
+    _block(axes, FIRST_AT, 246, full, words[:SIZE], 2)
+    for y, name, writer, word in ((198, "s1", one, FIRST), (296, "s2", other, SECOND)):
         last = writer.block_ids[-1]
-        node(
-            axes, Box(MARGIN + 10, 214 + 27 * place, 92, 21), f"{name}: {full}, {last}", fill=color
-        )
-        arrow(
-            axes, (MARGIN + 103, 224 + 27 * place), (150, 224 + 27 * place), (150, 236), head=False
-        )
-        _block(axes, 426, y, last, [*words[SIZE:], word], 1, color)
-        arrow(axes, (190 + BLOCK, 236), (388, 236), (388, y + 14), (406, y + 14))
         said = "the copy" if last == target else "the original"
-        note(axes, 426 + BLOCK, y + 40, said, ha="right")
-    arrow(axes, (150, 236), (170, 236))
-    arrow(axes, (513, 274), (513, 212), dashed=True)
-    note(axes, 520, 246, f"copy {source} to {target} before\ns1 writes")
+        _block(axes, LAST_AT, y, last, [*words[SIZE:], word], 1, COLORS[name], said)
+        turn = (FIRST_AT + BLOCK + LAST_AT) / 2 - 3
+        arrow(axes, (FIRST_AT + BLOCK, 261), (turn, 261), (turn, y + 15), (LAST_AT - 2, y + 15))
+    down = LAST_AT + 20
+    arrow(axes, (down, 276), (down, 230), dashed=True)
+    note(axes, down + 8, 254, f"{source} is copied to {target}\nbefore s1 writes")
     return (
         f'The prompt "{PROMPT}" lies in blocks {full} and {partial}. After the fork both tables '
         f"name both, and nothing is copied. Then s1 writes {FIRST} into the last block, which is "
@@ -80,19 +63,34 @@ def fork_tree(axes: Axes) -> str:
     )
 
 
+def _tables(axes: Axes, y: float, tables: dict[str, list[int]]) -> None:
+    """Two tables, one under the other, and the way from both to the first block."""
+    for place, (name, ids) in enumerate(tables.items()):
+        top = y - 14 + 32 * place
+        node(axes, Box(MARGIN + 9, top, 70, 26), f"{name}: {ids[0]}, {ids[1]}", fill=COLORS[name])
+        arrow(axes, (MARGIN + 79, top + 13), (104, top + 13), (104, y + 15), head=False)
+    arrow(axes, (104, y + 15), (FIRST_AT - 2, y + 15))
+
+
 def _block(
-    axes: Axes, x: float, y: float, number: int, words: list[str], refs: int, own: str | None = None
+    axes: Axes,
+    x: float,
+    y: float,
+    number: int,
+    words: list[str],
+    refs: int,
+    own: str | None = None,
+    said: str = "",
 ) -> None:
     boxes = slots(
         axes,
-        Box(x, y, BLOCK, 28),
+        Box(x, y, BLOCK, 30),
         [*words[:-1], ""] if own else words,
         SIZE,
         own or HELD,
-        number=str(number),
         width=2.6 if refs > 1 else 1.4,
     )
     if own:
         slots(axes, boxes[len(words) - 1], [words[-1]], 1, LOOK, width=1.2)
-    if refs > 1:
-        note(axes, x + BLOCK, y - 9, f"{TIMES}{refs} shared", ha="right")
+    say(axes, x, y - 10, f"block {number}", ha="left", bold=True)
+    note(axes, x + BLOCK, y - 10, said or f"{TIMES}{refs} shared", ha="right")

@@ -55,8 +55,8 @@ def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
 def test_every_text_is_large_enough_and_apart_from_the_others(drawn: tuple[str, Picture]) -> None:
     _, figure = drawn
     assert overlapping(figure) == []
-    pixel = figure.get_size_inches()[0] * 72 / 900  # in points, at a notebook's width
-    assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < 11.5 * pixel] == []
+    pixel = figure.get_size_inches()[0] * 72 / 400  # in points, in a narrow column
+    assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < 7.5 * pixel] == []
     for text, ground in grounds(figure):
         box = text.get_window_extent()
         if ground is not None:  # nothing sticks out of the box that it is written in
