@@ -76,7 +76,7 @@ def steps_of(lanes: Lanes) -> int:
     return 1 + max(max(lane) for lane in lanes.values())
 
 
-@drawing("Continuous batching: a waiting request takes a place as soon as one is free", 424)
+@drawing("Continuous batching: a waiting request takes a place as soon as one is free", 430)
 def batching(axes: Axes) -> str:
     """Requests as lanes over steps, twice."""
     old, new = static(), continuous()

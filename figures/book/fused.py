@@ -8,7 +8,7 @@ from pagesim.figures.style import PAPER, Box
 WIDE, TALL, PITCH = 250.0, 40.0, 54.0
 
 
-@drawing("Fused: the running numbers begin with the new token, which is never read back", 384)
+@drawing("Fused: the running numbers begin with the new token, which is never read back", 372)
 def fused(axes: Axes) -> str:
     """Two kernels that write and read back, and one that starts with what it has in hand."""
     write, late = ("write k and v of the new token", PAPER), ("write k and v, at any time", PAPER)

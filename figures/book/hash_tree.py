@@ -28,7 +28,7 @@ PROMPTS = {
 BLOCK, PITCH, TALL, DOWN = 166.0, 175.0, 30.0, 76.0
 
 
-@drawing("Prefix caching: prompts share blocks as far as their beginnings are equal", 356)
+@drawing("Prefix caching: prompts share blocks as far as their beginnings are equal", 340)
 def hash_tree(axes: Axes) -> str:
     """Three prompts as a tree of blocks, with ids and reference counts."""
     story = Story(gpu_blocks=12, block_size=SIZE, caching=True, record=False)

@@ -41,7 +41,7 @@ def moments() -> tuple[list[Moment], list[list[tuple[int, int]]]]:
     return [*found, now()], [went, came]
 
 
-@drawing("Swapping: s0 comes back with the same bytes, in other places", 378)
+@drawing("Swapping: s0 comes back with the same bytes, in other places", 366)
 def two_pools(axes: Axes) -> str:
     """Both pools and the table of s0 in three moments."""
     found, moves = moments()

@@ -44,7 +44,7 @@ def word_loop(axes: Axes) -> str:
     note(axes, WIDTH / 2, 150, "tokens,\npositions", ha="center")
     arrow(axes, (MARGIN + SIDE + 2, 240), (right - 2, 240), width=2)
     note(axes, WIDTH / 2, 226, "tables, slots", ha="center")
-    note(axes, MARGIN, 292, "Yellow: new. White: as in chapter 0.")
+    note(axes, MARGIN, 292, "Yellow: new. The rest is as in chapter 0.")
     return (
         "The server of chapter 0, with its two sides: scheduler and block manager decide in ids, "
         "kernels compute in bytes. New are the prompt, its tokens, the model, the logits and the "

@@ -51,11 +51,11 @@ def word_path(axes: Axes) -> str:
         axes,
         306,
         f'The page of "{data["damaged"]}" is zero. The words before it is needed are right; the '
-        "word that it should give is not. A dot says that the route ends.",
+        "word that it should give is not. A full stop ends the route.",
     )
     return (
-        f'The output "{data["right"]}" needs {len(asked)} pages, one for each word, the dot '
-        f"included: those of {', '.join(asked[:-1])} and {asked[-1]}. With block "
+        f'The output "{data["right"]}" needs {len(asked)} pages, one for each word, the '
+        f"full stop included: those of {', '.join(asked[:-1])} and {asked[-1]}. With block "
         f'{harmed} set to zero the output is "{data["wrong"]}": right up to the word for which '
         "that page is needed."
     )
