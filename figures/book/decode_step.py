@@ -52,9 +52,9 @@ def decode_step(axes: Axes) -> str:
     note(axes, MARGIN, 363, "q: query, k: key, v: value,\nof one token in one layer")
     return (
         f'The new token "{new}" passes through the layers from top to bottom. In each layer its '
-        f"query q reads the stored keys and values of the {len(words) - 1} earlier tokens, and its "
-        f"own key and value are stored behind them, where the next steps will read them. After the "
-        f'last layer the next word, "{following}", is chosen.'
+        f"own key and value are stored behind those of the {len(words) - 1} earlier tokens, where "
+        "the next steps will read them, and its query q reads them all. After the last layer the "
+        f'next word, "{following}", is chosen.'
     )
 
 

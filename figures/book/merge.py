@@ -73,8 +73,9 @@ def merge(axes: Axes) -> str:
     return (
         f"Partition 0 has m {ms[0]:.2f}, l {totals[0]:.2f} and output {outs[0]:.2f}; partition 1 "
         f"has m {ms[1]:.2f}, l {totals[1]:.2f} and output {outs[1]:.2f}. With the larger maximum "
-        f"for both, the bars of partition 0 shrink to {shrink[0]:.2f}; the sums are then "
-        f"{parts[0]:.2f} and {parts[1]:.2f}, and these are the weights: {answer:.2f}, the same as "
+        f"for both, the bars of partition 0 shrink by the factor {shrink[0]:.2f}. The sums are "
+        f"then {parts[0]:.2f} and {parts[1]:.2f}. Weighted with them, the outputs give "
+        f"{answer:.2f}, the same as "
         "without partitions."
     )
 

@@ -32,7 +32,7 @@ def queue_ends(axes: Axes) -> str:
     story = Story(BLOCKS, block_size=SIZE, caching=True, engine="v1", record=False)
     writer = story.arrive("Alice was beginning to get very tired of sitting by")
     story.batch()
-    table, before = writer.block_ids, _queue(story)
+    table = writer.block_ids
     writer.leave()
     after, pool = _queue(story), story.manager.block_pool
     cached = {b.block_id for b in pool.blocks if b.block_hash is not None}
@@ -78,9 +78,9 @@ def queue_ends(axes: Axes) -> str:
         "Green: cached. A table is freed from its last block, so a text is evicted from its end.",
     )
     return (
-        f"A request with the table {listed(table)} leaves. The queue was {listed(before)}; it is "
-        f"now {listed(after)}. The block without a hash goes to the front, the cached ones to the "
-        "back, last block first. New blocks are taken from the front; a hit takes its block out "
+        f"A request with the table {listed(table)} leaves. The queue is now {listed(after)}, from "
+        "front to back. The block without a hash goes to the front, the cached ones to the back, "
+        "last block first. New blocks are taken from the front; a hit takes its block out "
         f"from wherever it is. Block {null}, the null block, is never in the queue."
     )
 
