@@ -4,7 +4,7 @@ A sequence has its colour, a block is a row of slots, what the reader shall look
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,13 @@ def drawing(
 
     A title of several lines makes the sheet taller, and what is drawn stays where it is.
     """
-    heads = _even(title) if titled else []
-    above = LEADING * max(0, len(heads) - 1)
 
     def wrap(draw: Callable[..., str]) -> Callable[..., Picture]:
         @style.picture
         @wraps(draw)
         def drawn(**options: Any) -> tuple[Picture, str]:
+            heads = _even(title) if titled else []
+            above = LEADING * max(0, len(heads) - 1)
             figure, axes = style.sheet(WIDTH, height + above)
             axes.set_ylim(height, -above)
             figure.heading = title
@@ -58,6 +58,7 @@ def drawing(
     return wrap
 
 
+@cache
 def _even(title: str) -> list[str]:
     """A title in as few lines as it needs, all about equally long."""
     best = wrapped(title, INNER / BOLD, HEADING)

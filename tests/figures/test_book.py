@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from functools import lru_cache
 from xml.etree import ElementTree
 
 import pytest
@@ -17,7 +17,7 @@ from pagesim.figures.__main__ import GALLERY, words
 from pagesim.figures.book import BOOK
 from pagesim.figures.book.batching import ANSWERS, DECODE, PREFILL, continuous, static, steps_of
 from pagesim.figures.book.five_kinds import kinds
-from pagesim.figures.book.kit import DATA, LOOK
+from pagesim.figures.book.kit import LOOK
 from pagesim.figures.book.server import HERE, here, server
 from pagesim.figures.book.two_pools import moments
 from pagesim.figures.encode import image_bytes
@@ -34,9 +34,9 @@ def drawn(request: pytest.FixtureRequest) -> tuple[str, Picture]:
     return request.param, BOOK[request.param]()
 
 
+@lru_cache(maxsize=2)
 def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
     """Each text with what was painted last under its middle; None is the sheet."""
-    figure.draw_without_rendering()
     patches = sorted(figure.axes[0].patches, key=lambda patch: patch.get_zorder())
     opaque = [
         (patch.get_window_extent(), patch)
@@ -138,10 +138,3 @@ def test_the_strip_has_every_kind_and_a_swap_ends_in_other_places() -> None:
     assert [index for index, _ in went] == before["s0"]
     assert [6 + index for _, index in went] == away["s0"] == [6 + index for index, _ in came]
     assert [index for _, index in came] == after["s0"] != before["s0"]
-
-
-def test_the_words_of_a_damaged_page_are_the_models() -> None:
-    pytest.importorskip("torch", reason="the small model needs torch")
-    from tools import word_path
-
-    assert json.loads((DATA / "word_path.json").read_text(encoding="utf-8")) == word_path.run()
