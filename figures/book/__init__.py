@@ -21,10 +21,12 @@ from pagesim.figures.book.online_softmax import online_softmax
 from pagesim.figures.book.queue_ends import queue_ends
 from pagesim.figures.book.raw_buffer import raw_buffer
 from pagesim.figures.book.server import HERE, here, server
+from pagesim.figures.book.table_walk import table_walk
 from pagesim.figures.book.two_pools import two_pools
 from pagesim.figures.book.v0_v1 import v0_v1
 from pagesim.figures.book.warp_bytes import warp_bytes
 from pagesim.figures.book.waves import partitions_in_waves
+from pagesim.figures.book.word_loop import word_loop
 from pagesim.figures.book.word_path import word_path
 from pagesim.figures.style import Picture
 
@@ -33,6 +35,7 @@ BOOK: dict[str, Callable[[], Picture]] = {
     "server": server,
     "address": address,
     "five_kinds": five_kinds,
+    "table_walk": table_walk,
     "online_softmax": online_softmax,
     "warp_bytes": warp_bytes,
     "cuda_stages": cuda_stages,
@@ -43,6 +46,7 @@ BOOK: dict[str, Callable[[], Picture]] = {
     "gpu_memory": gpu_memory,
     "raw_buffer": raw_buffer,
     "fork_tree": fork_tree,
+    "word_loop": word_loop,
     "word_path": word_path,
     "v0_v1": v0_v1,
     "waves": partitions_in_waves,

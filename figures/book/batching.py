@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S1, TEXT, arrow, drawing, note, panel
+from pagesim.figures.book.kit import (
+    INNER,
+    MARGIN,
+    S0,
+    S1,
+    arrow,
+    drawing,
+    note,
+    panel,
+)
 from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -15,11 +24,11 @@ ANSWERS, SEATS, PROMPT = (2, 9, 3, 8, 4, 6), 3, 4
 LOOKS = {
     "prefill": (S1, ""),
     "decode": (S0, ""),
-    "in the batch, not computed": (HELD, ""),
+    "in the batch, but not computed": (HELD, ""),
     "empty place": (PAPER, "xxxx"),
 }
 PREFILL, DECODE, PAUSE, EMPTY = LOOKS
-CELL, ROW = 26.0, 19.0
+CELL, ROW = 24.4, 19.0
 Lanes = Mapping[int, dict[int, str]]
 
 
@@ -67,19 +76,18 @@ def steps_of(lanes: Lanes) -> int:
     return 1 + max(max(lane) for lane in lanes.values())
 
 
-@drawing("Continuous batching: a waiting request takes a place as soon as one is free", 392)
+@drawing("Continuous batching: a waiting request takes a place as soon as one is free", 430)
 def batching(axes: Axes) -> str:
     """Requests as lanes over steps, twice."""
     old, new = static(), continuous()
     _lanes(axes, 38, f"fixed batches of {SEATS}: {steps_of(old)} steps", old)
-    _lanes(axes, 204, f"continuous batching: {steps_of(new)} steps", new)
-    x = MARGIN
-    for name, (color, hatch) in LOOKS.items():
-        style.rectangle(axes, Box(x, 370, 18, 13), fill=color, width=0.7, hatch=hatch)
-        note(axes, x + 24, 376.5, name)
-        x += 48 + style.text_width(name, TEXT)
-    style.rectangle(axes, Box(x, 376, 18, 1), fill=MUTED, edge=None)
-    note(axes, x + 24, 376.5, "waits")
+    _lanes(axes, 210, f"continuous batching: {steps_of(new)} steps", new)
+    for place, (name, (color, hatch)) in enumerate(LOOKS.items()):
+        x, y = MARGIN + 240 * (place % 2), 384 + 22 * (place // 2)
+        style.rectangle(axes, Box(x, y, 20, 15), fill=color, width=0.7, hatch=hatch)
+        note(axes, x + 28, y + 7.5, name)
+    arrow(axes, (MARGIN + 380, 391.5), (MARGIN + 400, 391.5), color=MUTED, width=1, head=False)
+    note(axes, MARGIN + 408, 391.5, "waits")
     return (
         f"Six requests with outputs of {', '.join(map(str, ANSWERS))} tokens and {SEATS} places. "
         f"Fixed batches take {steps_of(old)} steps: a place stays empty until the longest output "
@@ -89,12 +97,12 @@ def batching(axes: Axes) -> str:
 
 
 def _lanes(axes: Axes, top: float, title: str, lanes: Lanes) -> None:
-    panel(axes, Box(MARGIN, top, 624, 156), title)
-    left = MARGIN + 92
+    panel(axes, Box(MARGIN, top, INNER, 160), title)
+    left = MARGIN + 94
     for i, lane in lanes.items():
-        y = top + 26 + (ROW + 2) * i
+        y = top + 29 + (ROW + 2) * i
         plural = "s" if ANSWERS[i] > 1 else ""
-        note(axes, left - 8, y + ROW / 2, f"r{i}: {ANSWERS[i]} token{plural}", ha="right")
+        note(axes, left - 8, y + ROW / 2, f"s{i}: {ANSWERS[i]} token{plural}", ha="right")
         first = min(lane)
         if first:
             arrow(

@@ -1,112 +1,88 @@
-"""Chapter on the CUDA kernel: one thread block, from the query to the answer."""
+"""Chapter on the CUDA kernel: one thread block, from the query to the output."""
+
+import json
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
-    COLORS,
+    DATA,
     LOOK,
     MARGIN,
+    S0,
+    S1,
+    S2,
+    S3,
+    WIDTH,
     arrow,
-    data,
     drawing,
     node,
     note,
-    panel,
     say,
 )
 from pagesim.figures.style import Box
 
-TOP, ROW = 108.0, 44.0
-COLUMNS = {  # left and width, and how it is done
-    "1. q · k": (MARGIN, 112, "a warp takes\nevery 4th block"),
-    "2. maximum": (152, 86, "shuffles, then\nshared memory"),
-    "3. e^(s - m)": (266, 86, "all threads,\nthen / sum"),
-    "4. logits · V": (380, 112, "a lane has some\nrows of V"),
-    "5. sums": (520, 116, "shuffles, then\na tree of warps"),
+COLORS = (S0, S1, S2, S3)
+LEFT, WIDE, PITCH = 156.0, 84.0, 96.0
+RIGHT = WIDTH - MARGIN
+STAGES = {  # where each is, and what is said of it
+    "1. q · k": (62.0, "a warp takes\nevery 4th block"),
+    "2. maximum": (170.0, "shuffles, then\nshared memory"),
+    "3. e^(s - m)": (228.0, "all threads,\nthen ÷ the sum"),
+    "4. weights · V": (292.0, "a lane takes some\ndimensions of V"),
+    "5. sums": (352.0, "shuffles, then\na tree of warps"),
 }
 
 
-@drawing("The CUDA kernel: four warps share the blocks twice, and meet in between", 352)
+@drawing("The CUDA kernel: four warps share the blocks twice, and meet in between", 456)
 def cuda_stages(axes: Axes) -> str:
-    """Five stages as columns, a warp a row."""
-    found = data("thread_map")
-    warps, order = found["config"]["num_warps"], found["warp_of_block"]
-    for title, (left, wide, _) in COLUMNS.items():
-        panel(axes, Box(left, 38, wide, 248), title)
+    """Five stages under each other, a warp a column."""
+    data = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
+    warps, order = data["config"]["num_warps"], data["warp_of_block"]
+    for name, (y, text) in STAGES.items():
+        say(axes, MARGIN, y - 14, name, ha="left", bold=True)
+        note(axes, MARGIN, y + 10, text)
     for warp in range(warps):
-        _row(axes, warp, [block for block, its in enumerate(order) if its == warp])
-    _meeting(axes, warps)
+        x = LEFT + PITCH * warp
+        blocks = ", ".join(str(b) for b, w in enumerate(order) if w == warp)
+        for y in (62.0, 292.0):
+            box = Box(x, y - 20, WIDE, 40)
+            node(axes, box, f"warp {warp}", f"blocks {blocks}", fill=COLORS[warp])
+        for start, end in ((82, 104), (128, 150), (246, 270), (312, 334)):
+            arrow(axes, (x + WIDE / 2, start), (x + WIDE / 2, end))
+        node(axes, Box(x, 336, WIDE, 26), f"sums {warp}", fill=COLORS[warp])
+    each = (RIGHT - LEFT) / len(order)
+    for block, warp in enumerate(order):
+        box = Box(LEFT + each * block, 106, each, 22)
+        style.rectangle(axes, box, fill=COLORS[warp], width=0.7)
+        say(axes, *box.center, f"{block}", color=style.ink_on(COLORS[warp]))
+    note(axes, MARGIN, 117, "scores, by block,\nin shared memory")
+    node(axes, Box(LEFT, 152, RIGHT - LEFT, 32), "m: the largest score of all warps", fill=LOOK)
+    arrow(axes, ((LEFT + RIGHT) / 2, 184), ((LEFT + RIGHT) / 2, 210))
+    node(axes, Box(LEFT, 212, RIGHT - LEFT, 32), "scores become weights", fill=LOOK)
     _tree(axes)
-    for left, wide, how in COLUMNS.values():
-        note(axes, left + wide / 2, 70, how, ha="center")
-    _logits(axes, order)
     return (
         f"One thread block has {warps} warps. 1: each warp takes every fourth block, multiplies q "
-        "with its keys, and writes the logits to shared memory. 2: the maximum, first within each "
-        "warp, then over the warps. 3: all threads turn the logits into exponentials and divide by "
+        "with its keys, and writes the scores to shared memory. 2: the maximum, first within each "
+        "warp, then over the warps. 3: all threads turn the scores into exponentials and divide by "
         "their sum. 4: each warp takes the same blocks again, and multiplies the weights with the "
         "values. 5: the lanes' sums are added in each warp, the warps' in a tree, and warp 0 "
         "writes."
     )
 
 
-def _row(axes: Axes, warp: int, blocks: list[int]) -> None:
-    """What one warp does alone: its blocks twice, its maximum and its sums."""
-    y, color = TOP + ROW * warp, COLORS[warp]
-    text = ", ".join(map(str, blocks))
-    for name in ("1. q · k", "4. logits · V"):
-        left, *_ = COLUMNS[name]
-        node(axes, Box(left + 8, y - 17, 96, 34), f"warp {warp}", f"blocks {text}", fill=color)
-    node(axes, Box(164, y - 12, 62, 24), f"m{warp}", fill=color)
-    arrow(axes, (118, y), (162, y))
-    arrow(axes, (486, y), (524, y))
-    node(axes, Box(526, y - 12, 26, 24), f"a{warp}", fill=color, size=9)
-
-
-def _meeting(axes: Axes, warps: int) -> None:
-    """Where all warps meet: the maximum and the sum of all."""
-    middle = TOP + ROW * 1.5
-    ys = [TOP + ROW * warp for warp in range(warps)]
-    for y in ys:
-        arrow(axes, (226, y), (246, y), (246, middle), (262, middle), head=False)
-    arrow(axes, (246, middle), (274, middle))
-    node(axes, Box(276, middle - 17, 66, 34), "m, sum", "of all", fill=LOOK)
-    for y in ys:
-        arrow(axes, (342, middle), (362, middle), (362, y), (386, y))
-
-
 def _tree(axes: Axes) -> None:
     """Warps 2 and 3 hand over to 0 and 1, then 1 to 0, which writes."""
-    ys = [TOP + ROW * warp for warp in range(4)]
-    for giver, y in enumerate(ys):
-        taker = giver % 2
-        arrow(axes, (552, y), (565, ys[taker] + 3 * (giver - taker)))
+    middles = [LEFT + PITCH * warp + WIDE / 2 for warp in range(4)]
     for taker in range(2):
-        node(
-            axes,
-            Box(566, ys[taker] - 12, 26, 24),
-            f"{taker}+{taker + 2}",
-            fill=COLORS[taker],
-            size=9,
-            bold=False,
-        )
-        arrow(axes, (592, ys[taker]), (604, ys[0] + 9 * taker))
-    node(axes, Box(605, ys[0] - 17, 28, 34), "out", fill=LOOK)
-
-
-def _logits(axes: Axes, order: list[int]) -> None:
-    """Shared memory: a stretch for each block, in the colour of its warp."""
-    each = 440 / len(order)
-    for block, warp in enumerate(order):
-        box = Box(MARGIN + 150 + each * block, 300, each, 20)
-        style.rectangle(axes, box, fill=COLORS[warp], width=0.7)
-        say(axes, *box.center, f"{block}", size=9, color=style.ink_on(COLORS[warp]))
-    say(axes, MARGIN, 310, "logits in shared memory", ha="left", bold=True)
-    note(
-        axes,
-        MARGIN + 150,
-        334,
-        "one number a token, block after block: 1 writes them, 2 and 3 "
-        "make weights of them, 4 reads them",
-    )
+        x = middles[taker]
+        arrow(axes, (x, 362), (x, 384))
+        level = 368 + 8 * taker
+        giver = middles[taker + 2]
+        arrow(axes, (giver, 362), (giver, level), (x + 14, level), (x + 14, 384))
+        box = Box(x - WIDE / 2, 386, WIDE, 24)
+        node(axes, box, f"{taker} + {taker + 2}", fill=COLORS[taker])
+    x = middles[0]
+    node(axes, Box(x - WIDE / 2, 424, WIDE, 24), "output", fill=LOOK)
+    arrow(axes, (x, 410), (x, 422))
+    arrow(axes, (middles[1], 410), (middles[1], 436), (x + WIDE / 2 + 2, 436))

@@ -3,28 +3,28 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, bracket, drawing, note, say
+from pagesim.figures.book.kit import INNER, MARGIN, bracket, drawing, note, say
 from pagesim.figures.style import Box
 from pagesim.simulation.baselines import BuddyAllocator
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.waste import PARTS
 from pagesim.workload import Request
 
-POOL = 32
-SLOT = 624 / POOL
+POOL, PER_LINE = 32, 16
+SLOT, HIGH = INNER / PER_LINE, 36.0
 MEANS = {
-    "token": "holds the key and\nvalue of a token",
-    "reserved": "the output will\nstill need it",
-    "internal": "asked for, will\nnever be used",
-    "external": "given beyond what\nwas asked: lost",
-    "free": "for the next\nrequest",
+    "token": "holds the key and value of a token",
+    "reserved": "the output will still need it",
+    "internal": "asked for, and will never be used",
+    "external": "added by rounding up: nobody can use it",
+    "free": "for the next request",
 }
 REQUESTS = {"A": (Request("A", 0.0, 3, 5), 3), "B": (Request("B", 0.0, 2, 3), 1)}
 """Each with the tokens of its answer so far."""
 
 
 def kinds() -> tuple[list[str], dict[str, range]]:
-    """The kind of every slot, and the row that each request was given."""
+    """The kind of every slot, and the allocation of each request."""
     policy = ContiguousPolicy(POOL, POOL, "pow2", BuddyAllocator(POOL, POOL))
     request, written = REQUESTS["A"]
     late, begun = REQUESTS["B"]
@@ -47,40 +47,42 @@ def kinds() -> tuple[list[str], dict[str, range]]:
     return found, rows
 
 
-@drawing("Contiguous memory: of five kinds of slots, only one holds tokens", 226)
+@drawing("Contiguous memory: of five kinds of slots, only one holds tokens", 332)
 def five_kinds(axes: Axes) -> str:
-    """One strip of slots with two requests, and what each kind means."""
+    """The slots in two lines, with two requests, and what each kind means."""
     found, rows = kinds()
-    top = 74.0
-    for name, row in rows.items():
-        _, written = REQUESTS[name]
-        text = f"allocation of request {name}" + (
-            f", {written} words written" if name == "A" else ""
-        )
-        x = MARGIN + SLOT * row.start
-        bracket(axes, x + 1, x + SLOT * len(row) - 1, top - 5, text)
+    ends = [len(row) for row in rows.values()]
     for place, kind in enumerate(found):
-        style.part(axes, Box(MARGIN + SLOT * place, top, SLOT, 40), kind)
-        style.rectangle(axes, Box(MARGIN + SLOT * place, top, SLOT, 40), fill=None, width=0.5)
-    for row in (*rows.values(), range(max(r.stop for r in rows.values()), POOL)):
-        box = Box(MARGIN + SLOT * row.start, top, SLOT * len(row), 40)
-        style.rectangle(axes, box, fill=None, width=2)
-    first = rows["A"]
+        box = _slot(place)
+        style.part(axes, box, kind)
+        style.rectangle(axes, box, fill=None, width=0.5)
+    for name, row in rows.items():
+        first, last = _slot(row.start), _slot(row.stop - 1)
+        lost = found[row.start : row.stop].count("external")
+        text = f"allocation of {name}: {len(row) - lost} slots, rounded up to {len(row)}"
+        bracket(axes, first.x + 1, last.x + SLOT - 1, first.y - 5, text)
+        style.rectangle(axes, Box(first.x, first.y, SLOT * len(row), HIGH), fill=None, width=2)
+    rest = _slot(sum(ends))
+    style.rectangle(axes, Box(rest.x, rest.y, SLOT * (POOL - sum(ends)), HIGH), fill=None, width=2)
     for kind in PARTS:
-        places = [
-            i for i in (first if kind in found[: len(first)] else range(POOL)) if found[i] == kind
-        ]
-        low, high = MARGIN + SLOT * places[0], MARGIN + SLOT * (places[-1] + 1)
-        bracket(axes, low + 1.5, high - 1.5, top + 45, kind, up=False)
+        line = range(PER_LINE) if kind in found[:PER_LINE] else range(POOL)
+        places = [i for i in line if found[i] == kind]
+        low, high = _slot(places[0]), _slot(places[-1])
+        bracket(axes, low.x + 1.5, high.x + SLOT - 1.5, low.y + HIGH + 5, kind, up=False)
     for place, (kind, means) in enumerate(MEANS.items()):
-        x = MARGIN + 126 * place
-        style.part(axes, Box(x, 162, 20, 14), kind)
-        style.rectangle(axes, Box(x, 162, 20, 14), fill=None, width=0.8)
-        say(axes, x + 27, 169, f"{kind}: {found.count(kind)}", ha="left", bold=True)
-        note(axes, x, 195, means)
+        y = 236 + 20 * place
+        style.part(axes, Box(MARGIN, y - 8, 26, 16), kind)
+        style.rectangle(axes, Box(MARGIN, y - 8, 26, 16), fill=None, width=0.8)
+        say(axes, MARGIN + 36, y, f"{kind}: {found.count(kind)}", ha="left", bold=True)
+        note(axes, MARGIN + 130, y, means)
     counts = ", ".join(f"{found.count(kind)} {kind}" for kind in PARTS)
     return (
-        f"A strip of {POOL} slots with the rows of two requests. Of the slots {counts}. Token: "
+        f"{POOL} slots with the allocations of two requests. Of the slots {counts}. Token: "
         "holds a key and a value. Reserved: the output will need it. Internal: asked for, and "
-        "never used. External: given beyond what was asked, and lost. Free: for the next request."
+        "never used. External: added by rounding up, and lost. Free: for the next request."
     )
+
+
+def _slot(place: int) -> Box:
+    line, column = divmod(place, PER_LINE)
+    return Box(MARGIN + SLOT * column, 66 + 96 * line, SLOT, HIGH)

@@ -3,54 +3,71 @@
 A sequence has its colour, a block is a row of slots, what the reader shall look at is framed.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import palette, style
-from pagesim.figures.page import line
+from pagesim.figures.page import BOLD, line, wrapped
 from pagesim.figures.style import INK, MUTED, PAPER, Box, Picture
-from pagesim.files.jsonl import JsonObject
 
-WIDTH, MARGIN = 648.0, 12.0
-SMALL, TEXT, HEADING = 9.0, 10.0, 13.0
-"""Type in points; the smallest is 12 pixels in a notebook."""
+DATA = Path(__file__).parents[1] / "data"
+"""What was measured or run elsewhere."""
+WIDTH, MARGIN = 540.0, 12.0
+INNER = WIDTH - 2 * MARGIN
+SMALL, TEXT, HEADING = 10.25, 11.0, 13.5
+"""Type in points. A sheet is 720 pixels wide; in a column of 400, its smallest type is 7.6 high."""
+LEADING = 17.0
+"""From a line of a title to the next."""
 PANEL = palette.PANEL
 LOOK = "#F0E442"
 """What the reader shall look at, on light and on dark pages."""
-COLORS = S0, S1, S2, S3 = style.OKABE_ITO[:4]
+S0, S1, S2, S3 = style.OKABE_ITO[:4]
 """The colours of the first sequences, as in the player."""
 
 Point = tuple[float, float]
 
 
-def data(name: str) -> JsonObject:
-    """What was measured or run elsewhere."""
-    path = Path(__file__).parents[1] / "data" / f"{name}.json"
-    found: JsonObject = json.loads(path.read_text(encoding="utf-8"))
-    return found
+def drawing(
+    title: str, height: float, *, titled: bool = True
+) -> Callable[..., Callable[..., Picture]]:
+    """Make a picture of a function that draws on an axes and returns what it shows in words.
 
-
-def drawing(title: str, height: float) -> Callable[..., Callable[..., Picture]]:
-    """Make a picture of a function that draws on an axes and returns what it shows in words."""
+    A title of several lines makes the sheet taller, and what is drawn stays where it is.
+    """
 
     def wrap(draw: Callable[..., str]) -> Callable[..., Picture]:
         @style.picture
         @wraps(draw)
         def drawn(**options: Any) -> tuple[Picture, str]:
-            figure, axes = style.sheet(WIDTH, height)
+            heads = _even(title) if titled else []
+            above = LEADING * max(0, len(heads) - 1)
+            figure, axes = style.sheet(WIDTH, height + above)
+            axes.set_ylim(height, -above)
             figure.heading = title
-            if height > 60:
-                say(axes, MARGIN, MARGIN + 8, title, size=HEADING, ha="left", bold=True)
+            for place, words in enumerate(heads):
+                y = MARGIN + 8 - above + LEADING * place
+                say(axes, MARGIN, y, words, size=HEADING, ha="left", bold=True)
             return figure, f"{title}. {draw(axes, **options)}"
 
         return drawn
 
     return wrap
+
+
+@cache
+def _even(title: str) -> list[str]:
+    """A title in as few lines as it needs, all about equally long."""
+    best = wrapped(title, INNER / BOLD, HEADING)
+    for room in range(int(INNER / BOLD), 0, -8):
+        closer = wrapped(title, room, HEADING)
+        if len(closer) > len(best):
+            break
+        best = closer
+    return best
 
 
 def say(
@@ -71,8 +88,25 @@ def say(
         style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
 
 
-note = partial(say, size=SMALL, color=MUTED, ha="left")
-"""Small grey text that begins at a point."""
+def note(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = SMALL,
+    color: str = MUTED,
+    ha: str = "left",
+    bold: bool = False,
+) -> None:
+    """Small grey text that begins at a point."""
+    say(axes, x, y, text, size=size, color=color, ha=ha, bold=bold)
+
+
+def foot(axes: Axes, y: float, text: str, *, x: float = MARGIN, room: float = INNER) -> None:
+    """Small grey lines under a picture, the first one at ``y``."""
+    for place, words in enumerate(wrapped(text, room, SMALL)):
+        note(axes, x, y + 14 * place, words)
 
 
 def node(
@@ -92,7 +126,7 @@ def node(
     x, y = box.center
     ink = style.ink_on(fill)
     rows = len(text.split("\n"))
-    say(axes, x, y - (6.5 if sub else 0), text, bold=bold, color=ink, size=size)
+    say(axes, x, y - (7 if sub else 0), text, bold=bold, color=ink, size=size)
     if sub:
         color = MUTED if fill in (PAPER, PANEL) else ink
         say(axes, x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
@@ -102,9 +136,9 @@ def panel(axes: Axes, box: Box, title: str = "", sub: str = "") -> None:
     """A soft ground for what belongs together."""
     style.rectangle(axes, box, fill=PANEL, edge=None)
     if title:
-        say(axes, box.x + 9, box.y + 13, title, ha="left", bold=True)
+        say(axes, box.x + 9, box.y + 14, title, ha="left", bold=True)
     if sub:
-        note(axes, box.x + 9, box.y + 27, sub)
+        note(axes, box.x + 9, box.y + 29, sub)
 
 
 def arrow(
@@ -167,7 +201,7 @@ def bracket(axes: Axes, low: float, high: float, y: float, text: str = "", up: b
     line(axes, [low, low, high, high], [y, y - 4 * sign, y - 4 * sign, y], color=MUTED, width=1)
     if text:
         rows = len(text.split("\n"))
-        note(axes, (low + high) / 2, y - sign * (5 + 6.2 * rows), text, ha="center")
+        note(axes, (low + high) / 2, y - sign * (5 + 7 * rows), text, ha="center")
 
 
 def listed(items: Iterable[object]) -> str:

@@ -4,14 +4,14 @@ from matplotlib.axes import Axes
 
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
+    INNER,
     LOOK,
     MARGIN,
     PANEL,
     SMALL,
-    WIDTH,
     arrow,
     drawing,
-    node,
+    foot,
     note,
     panel,
     say,
@@ -31,34 +31,40 @@ BYTES = {
 }
 HERE = (*IDS, *BYTES)
 """The parts that a map can point at."""
+WIDE, TALL, PARTED = 196.0, 52.0, 124.0
 
 
-@drawing("A server: one side knows only the ids of blocks, the other holds their bytes", 316)
+@drawing("A server: one side knows only the ids of blocks, the other holds their bytes", 400)
 def server(axes: Axes, here: str = "") -> str:
     """The whole drawing; ``here`` is a part to point at."""
-    panel(axes, Box(MARGIN, 40, 268, 236), "Decides, in ids")
-    panel(axes, Box(368, 40, 268, 236), "Computes, in bytes")
-    for left, parts in ((MARGIN + 12, IDS), (380, BYTES)):
-        note(axes, left + 170, 54, "(in an OS)")
-        pitch = 174 / (len(parts) - 1)
+    right = MARGIN + WIDE + PARTED
+    panel(axes, Box(MARGIN, 38, WIDE, 304), "Decides, in ids")
+    panel(axes, Box(right, 38, WIDE, 304), "Computes, in bytes")
+    for left, parts in ((MARGIN, IDS), (right, BYTES)):
+        pitch = 216 / (len(parts) - 1)
         for place, (name, (does, alike)) in enumerate(parts.items()):
-            y = 64 + pitch * place
-            node(axes, Box(left, y, 164, 32), name, does, fill=LOOK if name == here else PAPER)
-            note(axes, left + 170, y + 16, alike.replace(" ", "\n", 1))
+            y = 66 + pitch * place
+            fill = LOOK if name == here else PAPER
+            style.rectangle(axes, Box(left + 9, y, WIDE - 18, TALL), fill=fill)
+            ink = style.ink_on(fill)
+            say(axes, left + WIDE / 2, y + 11, name, bold=True, color=ink)
+            note(axes, left + WIDE / 2, y + 26, does, color=ink, ha="center")
+            grey = ink if name == here else MUTED
+            note(axes, left + WIDE / 2, y + 41, f"OS: {alike}", color=grey, ha="center")
             if place:
-                ends = (left + 82, y - pitch + 32), (left + 82, y - 1)
+                ends = (left + WIDE / 2, y - pitch + TALL), (left + WIDE / 2, y - 1)
                 arrow(axes, *(ends[::-1] if name == "cache engine" else ends))
-    arrow(axes, (284, 80), (364, 80))
-    note(axes, 324, 60, "every step:\ntables, slots,", ha="center")
-    note(axes, 324, 99, "blocks to copy\nand to swap", ha="center")
-    arrow(axes, (284, 167), (364, 167), dashed=True)
-    note(axes, 324, 185, "an id here is\na page there", ha="center")
-    note(
+    middle, near, far = MARGIN + WIDE + PARTED / 2, MARGIN + WIDE + 4, right - 4
+    note(axes, middle, 66, "every step:\ntables, slots,", ha="center")
+    arrow(axes, (near, 92), (far, 92), width=2)
+    note(axes, middle, 118, "blocks to copy\nand to swap", ha="center")
+    arrow(axes, (near, 236), (far, 236), dashed=True)
+    note(axes, middle, 262, "an id here is\na page there", ha="center")
+    foot(
         axes,
-        MARGIN,
-        296,
-        "Grey: the same part in an operating system. There a request would be a process, a block a "
-        "page frame,\nand a token that finds its last block full a page fault.",
+        360,
+        "OS: the same part of an operating system. A request would be a process there, a block a "
+        "page frame, and a token that finds its last block full a page fault.",
     )
     pairs = "; ".join(f"{name} ({alike})" for name, (_, alike) in (IDS | BYTES).items())
     return (
@@ -68,28 +74,20 @@ def server(axes: Axes, here: str = "") -> str:
     )
 
 
-@drawing("You are here", 40)
+@drawing("You are here", 72, titled=False)
 def here(axes: Axes, part: str) -> str:
-    """The parts in one line, ``part`` lit: for the head of a chapter."""
-    names = {"ids": IDS, "bytes": BYTES}
-    wide = {name: style.text_width(name, SMALL) * 1.1 + 14 for name in HERE}
-    kinds = {kind: style.text_width(kind, SMALL) + 12 for kind in names}
-    free = WIDTH - 2 * MARGIN - sum(wide.values()) - sum(kinds.values())
-    gap = free / (len(HERE) + 2)
-    x = MARGIN
-    for kind, parts in names.items():
-        room = kinds[kind] + sum(wide[name] + gap for name in parts)
-        style.rectangle(axes, Box(x, 5, room, 30), fill=PANEL, edge=None)
-        note(axes, x + 7, 20, kind)
-        x += kinds[kind]
-        for name in parts:
+    """The parts in two lines, ``part`` lit: for the head of a chapter."""
+    for row, (kind, parts) in enumerate({"ids": IDS, "bytes": BYTES}.items()):
+        y = 6 + 31 * row
+        style.rectangle(axes, Box(MARGIN, y, INNER, 29), fill=PANEL, edge=None)
+        note(axes, MARGIN + 8, y + 14.5, kind)
+        each = (INNER - 54 - 6 * len(IDS)) / len(IDS)
+        for place, name in enumerate(parts):
             lit = name == part
-            box = Box(x, 9, wide[name], 22)
+            box = Box(MARGIN + 54 + (each + 6) * place, y + 3.5, each, 22)
             fill = LOOK if lit else PAPER
             style.rectangle(axes, box, fill=fill, width=2.2 if lit else 0.8)
             color = style.ink_on(fill) if lit else MUTED
             say(axes, *box.center, name, size=SMALL, bold=lit, color=color)
-            x += wide[name] + gap
-        x += 2 * gap
     other = "bytes" if part in BYTES else "ids"
     return f"Of the server's parts this chapter is about the {part}, on the side of the {other}."

@@ -3,11 +3,24 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S1, arrow, drawing, listed, node, note, panel, say
+from pagesim.figures.book.kit import (
+    MARGIN,
+    S0,
+    S1,
+    arrow,
+    drawing,
+    foot,
+    listed,
+    node,
+    note,
+    panel,
+    say,
+)
 from pagesim.figures.style import CPU_HATCH, PAPER, Box
 from pagesim.story import Story
 
 GPU, CPU, SIZE = 6, 4, 4
+WIDE, PITCH = 160.0, 178.0
 Moment = dict[str, list[int]]
 
 
@@ -28,24 +41,24 @@ def moments() -> tuple[list[Moment], list[list[tuple[int, int]]]]:
     return [*found, now()], [went, came]
 
 
-@drawing("Swapping: s0 comes back with the same bytes, in other places", 334)
+@drawing("Swapping: s0 comes back with the same bytes, in other places", 366)
 def two_pools(axes: Axes) -> str:
     """Both pools and the table of s0 in three moments."""
     found, moves = moments()
     titles = "1. before", "2. s0 is on the CPU", "3. s0 is back"
     for place, (title, tables) in enumerate(zip(titles, found, strict=True)):
-        _moment(axes, MARGIN + 214 * place, title, tables)
+        _moment(axes, MARGIN + PITCH * place, title, tables)
     for place, (name, pairs) in enumerate(zip(("swap out", "swap in"), moves, strict=True)):
         text = ", ".join(f"{one} → {other}" for one, other in pairs)
         sides = "GPU → CPU" if place == 0 else "CPU → GPU"
-        x = MARGIN + 203 + 214 * place
-        arrow(axes, (x + 1, 126), (x + 10, 126), width=2)
-        say(axes, x, 287, f"{name}, indices {sides}", bold=True)
-        say(axes, x, 302, text)
-    note(
+        x = MARGIN + PITCH * (place + 1) - (PITCH - WIDE) / 2
+        arrow(axes, (x - 8, 128), (x + 8, 128), width=2)
+        say(axes, x, 296, name, bold=True)
+        note(axes, x, 312, f"indices {sides}:", ha="center")
+        say(axes, x, 328, text)
+    foot(
         axes,
-        MARGIN,
-        321,
+        350,
         f"Ids run on through both pools, indices begin at 0 in each: block {GPU} has the index 0 "
         "on the CPU.",
     )
@@ -59,23 +72,21 @@ def two_pools(axes: Axes) -> str:
 
 
 def _moment(axes: Axes, left: float, title: str, tables: Moment) -> None:
-    panel(axes, Box(left, 38, 196, 234), title)
+    panel(axes, Box(left, 38, WIDE, 242), title)
     owners = {block: name for name, ids in tables.items() for block in ids}
-    for name, begin, count, top in (("GPU", 0, GPU, 60.0), ("CPU", GPU, CPU, 154.0)):
+    for name, begin, count, top in (("GPU", 0, GPU, 64.0), ("CPU", GPU, CPU, 154.0)):
         note(axes, left + 9, top + 6, f"{name} pool")
         for index in range(count):
             block = begin + index
-            x, y = left + 9 + 60 * (index % 3), top + 14 + 32 * (index // 3)
+            x, y = left + 8 + 49 * (index % 3), top + 15 + 32 * (index // 3)
             owner = owners.get(block)
             fill = {None: PAPER, "s0": S0, "s1": S1}[owner]
             hatch = CPU_HATCH if owner and name == "CPU" else ""
-            style.rectangle(axes, Box(x, y, 56, 29), fill=fill, hatch=hatch)
+            style.rectangle(axes, Box(x, y, 46, 28), fill=fill, hatch=hatch)
             ink = style.ink_on(fill)
-            style.rectangle(
-                axes, Box(x + 3, y + 3, 24 if not owner else 50, 23), fill=fill, edge=None
-            )
+            style.rectangle(axes, Box(x + 3, y + 4, 40, 20), fill=fill, edge=None)
             text = f"{block}: {owner}" if owner else str(block)
-            say(axes, x + 28, y + 14.5, text, bold=bool(owner), color=ink)
-    say(axes, left + 9, 257, "table of s0", ha="left")
+            say(axes, x + 23, y + 14, text, bold=bool(owner), color=ink)
+    note(axes, left + 9, 260, "table of s0", color=style.INK)
     for place, block in enumerate(tables["s0"]):
-        node(axes, Box(left + 76 + 36 * place, 246, 36, 22), str(block), fill=S0)
+        node(axes, Box(left + 78 + 25 * place, 248, 25, 24), str(block), fill=S0)

@@ -2,46 +2,33 @@
 
 from matplotlib.axes import Axes
 
-from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S2, arrow, drawing, node, note
+from pagesim.figures.book.kit import MARGIN, S0, S2, WIDTH, arrow, drawing, node
 from pagesim.figures.style import Box
 
 ROWS = (
-    (("free list", "evictor"), ("one queue",), "cached blocks stand in it, at the back"),
-    (("GPU pool", "CPU pool"), ("GPU pool",), "a victim is computed again"),
-    (("fork", "copy on write"), (), "n outputs are n requests"),
-    (("waiting", "running", "swapped"), ("waiting", "running"), "none is swapped"),
-    (("prefill step", "decode step"), ("one kind of step",), "tokens that are not yet computed"),
-    (("can_allocate", "allocate"), ("allocate_slots",), "does it, or returns None"),
-    (("Python's hash()",), ("SHA-256",), "the same in every process"),
+    (("free list", "evictor"), "free queue", "cached blocks are at its back"),
+    (("GPU pool", "CPU pool"), "GPU pool", "a victim is computed again"),
+    (("fork", "copy-on-write"), "", "n outputs are n requests"),
+    (("waiting", "running", "swapped"), "waiting, running", "no request is swapped"),
+    (("prefill step", "decode step"), "one kind of step", "tokens that are not computed yet"),
+    (("can_allocate", "allocate"), "allocate_slots", "does it, or returns None"),
+    (("Python's hash()",), "SHA-256", "the same in every process"),
 )
-LEFT, RIGHT, TALL = 252.0, 176.0, 30.0
+LEFT, RIGHT, TALL, PITCH = 240.0, 240.0, 38.0, 46.0
 
 
-@drawing("From V0 to V1: the same work with fewer parts", 372)
+@drawing("From V0 to V1: the same work with fewer parts", 398)
 def v0_v1(axes: Axes) -> str:
     """A row for each part of V0, and what is left of it."""
-    at = MARGIN + LEFT + 34
+    at = WIDTH - MARGIN - RIGHT
     for x, wide, text, color in ((MARGIN, LEFT, "V0 (0.6.4)", S0), (at, RIGHT, "V1 (0.33.0)", S2)):
-        node(axes, Box(x, 40, wide, 24), text, fill=color)
+        node(axes, Box(x, 38, wide, 26), text, fill=color)
     for row, (old, new, why) in enumerate(ROWS):
-        y = 76 + 41 * row
+        y = 72 + PITCH * row
         _boxes(axes, MARGIN, y, LEFT, old)
-        arrow(axes, (MARGIN + LEFT + 5, y + TALL / 2), (at - 5, y + TALL / 2))
-        if new:
-            _boxes(axes, at, y, RIGHT, new)
-        else:
-            style.rectangle(axes, Box(at, y, RIGHT, TALL), fill=None, edge=style.MUTED, dashed=True)
-            note(axes, at + RIGHT / 2, y + TALL / 2, "gone", ha="center")
-        note(
-            axes,
-            at + RIGHT + 8,
-            y + TALL / 2,
-            why.replace(", ", ",\n", 1) if len(why) > 30 else why,
-        )
-    rows = "; ".join(
-        f"{', '.join(old)}: {', '.join(new) or 'gone'} ({why})" for old, new, why in ROWS
-    )
+        arrow(axes, (MARGIN + LEFT + 4, y + TALL / 2), (at - 4, y + TALL / 2))
+        node(axes, Box(at, y, RIGHT, TALL), new or "gone", why, bold=bool(new), dashed=not new)
+    rows = "; ".join(f"{', '.join(old)}: {new or 'gone'} ({why})" for old, new, why in ROWS)
     return f"What became of V0's parts. {rows}."
 
 

@@ -1,42 +1,79 @@
 """Chapter on the CUDA kernel: the bytes of one load of a warp, in two layouts of the keys."""
 
+import json
+from typing import Any
+
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S1, SMALL, arrow, data, drawing, note, panel, say
+from pagesim.figures.book.kit import (
+    DATA,
+    INNER,
+    MARGIN,
+    S0,
+    S1,
+    SMALL,
+    arrow,
+    drawing,
+    note,
+    panel,
+    say,
+)
 from pagesim.figures.style import HELD, MUTED, Box
-from pagesim.files.jsonl import JsonObject
 
 SECTOR = 32
-LANE, LEFT = 19.5, MARGIN
+LANE, LEFT = INNER / 32, MARGIN
 
 
-@drawing("One load of a warp: vLLM's key layout leaves no byte unused", 356)
+@drawing("One load of a warp: vLLM's key layout leaves no byte unused", 360)
 def warp_bytes(axes: Axes) -> str:
     """A warp, its groups and tokens; under it what they read of memory, twice."""
-    found = data("thread_map")
-    config, tokens = found["config"], found["k"][0]["token"]
-    group, piece = config["thread_group_size"], config["x"] * config["cache_bytes"]
-    _warp(axes, group, tokens)
-    naive = _sectors(found["footprints"]["k_token_major"])
-    ours = _sectors(found["footprints"]["k"])
+    data = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
+    config, load = data["config"], data["k"][0]
+    group, tokens = config["thread_group_size"], load["token"]
+    piece = config["x"] * config["cache_bytes"]
+    say(
+        axes,
+        LEFT,
+        46,
+        f"a warp: 32 lanes; each group of {group} has a token of the block",
+        ha="left",
+        bold=True,
+    )
+    for lane, token in enumerate(tokens):
+        box = Box(LEFT + LANE * lane, 62, LANE, 24)
+        style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
+        say(axes, *box.center, str(lane), size=SMALL, color=style.ON_LIGHT)
+        if lane % group == 0:
+            whole = Box(box.x, box.y, LANE * group, 24)
+            style.rectangle(axes, whole, fill=None, width=1.6)
+            say(axes, whole.center[0], 97, f"t{token}", size=SMALL, bold=True)
+    naive = _sectors(data["footprints"]["k_token_major"])
+    ours = _sectors(data["footprints"]["k"])
     row = config["head_size"] * config["cache_bytes"]
-    panel(axes, Box(MARGIN, 116, 624, 104), "natural: the key of a token lies in one piece")
-    _strip(axes, 156, len(naive), piece, gaps=True)
+    panel(axes, Box(MARGIN, 114, INNER, 112), "natural: the key of a token lies in one piece")
+    _strip(axes, 158, len(naive), piece, gaps=True)
     note(
         axes,
         MARGIN + 9,
-        205,
-        f"{len(naive)} sectors, {row} bytes apart: {SECTOR * len(naive)} "
-        f"bytes are moved, {sum(naive)} are wanted",
+        208,
+        f"{len(naive)} sectors, {row} bytes apart: {SECTOR * len(naive)} bytes moved, "
+        f"{sum(naive)} wanted",
     )
-    together = f"vLLM: the same {piece} bytes of all tokens lie together"
-    panel(axes, Box(MARGIN, 232, 624, 104), together)
-    _strip(axes, 272, len(ours), piece, gaps=False)
-    moved = f"{len(ours)} sectors in a row: {SECTOR * len(ours)} bytes are moved, all are wanted"
-    note(axes, MARGIN + 9, 321, moved)
-    style.rectangle(axes, Box(470, 314, 16, 12), fill=HELD, width=0.7)
-    note(axes, 492, 320, "moved, not wanted")
+    panel(
+        axes,
+        Box(MARGIN, 238, INNER, 112),
+        f"vLLM: the same {piece} bytes of all tokens lie together",
+    )
+    _strip(axes, 276, len(ours), piece, gaps=False)
+    note(
+        axes,
+        MARGIN + 9,
+        332,
+        f"{len(ours)} sectors in a row: {SECTOR * len(ours)} bytes moved, all wanted",
+    )
+    style.rectangle(axes, Box(392, 202, 16, 12), fill=HELD, width=0.7)
+    note(axes, 414, 208, "not wanted")
     return (
         f"A warp has 32 lanes in {len(tokens) // group} groups of {group}, and each group loads "
         f"{piece} bytes of the key of its token. Where the key of a token lies in one piece, these "
@@ -46,21 +83,7 @@ def warp_bytes(axes: Axes) -> str:
     )
 
 
-def _warp(axes: Axes, group: int, tokens: list[int]) -> None:
-    """The lanes in their groups, each with the token that it reads."""
-    text = f"a warp: 32 lanes, in groups of {group}; each group has a token of the block"
-    say(axes, LEFT, 46, text, ha="left", bold=True)
-    for lane, token in enumerate(tokens):
-        box = Box(LEFT + LANE * lane, 66, LANE, 20)
-        style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
-        say(axes, *box.center, str(lane), size=SMALL, color=style.ON_LIGHT)
-        if lane % group == 0:
-            whole = Box(box.x, box.y, LANE * group, 20)
-            style.rectangle(axes, whole, fill=None, width=1.6)
-            say(axes, whole.center[0], 98, f"t{token}", size=SMALL, bold=True)
-
-
-def _sectors(lines: list[JsonObject]) -> list[int]:
+def _sectors(lines: list[dict[str, Any]]) -> list[int]:
     """The wanted bytes of each sector that the load touches."""
     return [count for one in lines for count in one["bytes"] if count]
 
@@ -68,7 +91,7 @@ def _sectors(lines: list[JsonObject]) -> list[int]:
 def _strip(axes: Axes, y: float, count: int, piece: int, gaps: bool) -> None:
     """Sectors of memory with the tokens' pieces; what is between them is a gap."""
     per = 1 if gaps else SECTOR // piece
-    wide, room = 24.0 if gaps else 44.0, 37.8 if gaps else 44.0
+    wide, room = (22.0, 31.0) if gaps else (48.0, 48.0)
     for sector in range(count):
         x = MARGIN + 12 + room * sector
         each = wide * piece / SECTOR
@@ -83,7 +106,7 @@ def _strip(axes: Axes, y: float, count: int, piece: int, gaps: bool) -> None:
                 style.rectangle(axes, box, fill=HELD, width=0.6)
         style.rectangle(axes, Box(x, y, wide, 28), fill=None, width=1.4)
         if gaps:
-            say(axes, x + each / 2, y - 7, f"t{sector}", size=SMALL)
+            say(axes, x + each / 2, y - 8, f"t{sector}", size=SMALL)
             arrow(
                 axes,
                 (x + wide + 1, y + 14),

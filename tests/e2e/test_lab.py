@@ -131,7 +131,7 @@ def test_a_picture_in_a_text_has_the_theme_of_the_lab(lab: Lab, page: Page) -> N
             for prefers in (False, True):
                 page.dark(prefers)
                 picture = page.wait(".jp-RenderedMarkdown img")
-                page.until("return arguments[0].complete && arguments[0].width > 800", picture)
+                page.until("return arguments[0].complete && arguments[0].width > 700", picture)
                 assert (corner(picture) < 0.2) is dark
                 assert picture.get_attribute("alt").startswith("Two partitions")
     finally:

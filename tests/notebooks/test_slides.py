@@ -92,3 +92,9 @@ def test_without_reveal_js_it_says_what_is_missing(
     arguments = ["--reveal", str(tmp_path / "nowhere"), "-o", str(tmp_path / "slides")]
     assert slides.main(arguments) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_picture_has_a_slide_almost_to_itself_and_a_map_leaves_room() -> None:
+    text = "word " * 60
+    for alt, count in (("You are here. Kernels", 1), ("A server", 2)):
+        assert len(list(slides.parts(f"{text}\n\n![{alt}](data:image/svg+xml;base64,AA)"))) == count

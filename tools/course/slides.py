@@ -21,7 +21,7 @@ from tools.course import NOTEBOOKS, ROOT, site
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 # Blank lines, but not inside of <details>.
 PARAGRAPHS = re.compile(r"\n\n(?=\S)(?!(?:(?!<details>).)*</details>)", re.DOTALL)
-PICTURE, ITS_ROOM = re.compile(r"!\[[^\]]*\]\([^)]*\)"), " " * 500
+PICTURE, MAP = re.compile(r"!\[[^\]]*\]\([^)]*\)"), "![You are here"
 SHORT, LONG = 500, "\n" * 99
 REVEAL = ("LICENSE", "dist/reveal.css", "dist/reveal.js")
 
@@ -63,15 +63,16 @@ def parts(text: str, most: int = 900) -> Iterator[str]:
     """A long text in pieces that a slide can hold: whole paragraphs, lists with their heads."""
     piece = ""
     for paragraph in PARAGRAPHS.split(text):
-        if (
-            len(PICTURE.sub(ITS_ROOM, piece + paragraph)) > most
-            and piece
-            and not piece.endswith("**")
-        ):
+        if len(PICTURE.sub(_room, piece + paragraph)) > most and piece and not piece.endswith("**"):
             yield piece
             piece = ""
         piece = f"{piece}\n\n{paragraph}".strip("\n")
     yield piece
+
+
+def _room(picture: re.Match[str]) -> str:
+    """As much text as has room where a picture is: it is most of a slide, but a map is not."""
+    return " " * (300 if picture[0].startswith(MAP) else 700)
 
 
 def joined(slides: list[Slide]) -> Iterator[Slide]:
