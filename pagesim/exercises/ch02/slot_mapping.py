@@ -39,7 +39,7 @@ position 4.
 """
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, parted, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, parted, placed_together
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
 
@@ -116,7 +116,7 @@ def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) 
     if len(yours) != len(right):
         rest = ", and the rest is padding, which is -1" if len(right) > len(tokens) else ""
         problem = f"The length of the mapping must be {len(right)}, not {len(yours)}"
-        return f"{problem}. This step computes {count(len(tokens), 'token')}{rest}."
+        return f"{problem}. This step computes {counted(len(tokens), 'token')}{rest}."
     place = parted(yours, right)
     if right[place] == -1:
         wrong = f"with {yours[place]}, the kernel would write into that slot"

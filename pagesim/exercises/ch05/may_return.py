@@ -41,7 +41,7 @@ Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, counted
 from pagesim.v0.sequence import Logprob
 
 
@@ -108,13 +108,13 @@ def why(
 ) -> str:
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
-        stay = f"{free} - {needed} = {count(free - needed, 'block')} would stay free"
+        stay = f"{free} - {needed} = {counted(free - needed, 'block')} would stay free"
         return f"{stay}, and only {watermark_blocks} must. So the sequence may return now."
     if needed <= total - watermark_blocks:
         now = f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free"
         return f"{now}. When all others have left, {total} - {needed} is enough."
     if vllm_says == is_so:
-        blocks = count(total - needed, "block")
+        blocks = counted(total - needed, "block")
         left = f"Even an empty GPU would have {total} - {needed} = {blocks} left"
         return f"{left}, and {watermark_blocks} must stay free: later will be no better."
     more = "more" if needed > total else "not more"

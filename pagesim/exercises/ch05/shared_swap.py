@@ -45,7 +45,7 @@ import numpy as np
 
 from pagesim.cache.cache_engine import CacheEngine, KVPool
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count, parted
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted, parted
 
 Tables = list[list[int]]
 Pairs = list[tuple[int, int]]
@@ -113,7 +113,7 @@ def in_use(tables: Tables) -> int:
 def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
     """As many blocks as on the GPU, a copy for each, and every table reads what it read there."""
     number = in_use(tables)
-    used = f"{count(number, 'CPU block')} in use, {number} copied"
+    used = f"{counted(number, 'CPU block')} in use, {number} copied"
     return Goal(([[0]], [(0, 0)]), f"{used}, and each table reads what it did before")
 
 

@@ -46,7 +46,7 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises.ch07.serving import add, new_scheduler
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.timeline.record import record
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Sequence, SequenceGroup
@@ -152,10 +152,10 @@ def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) ->
             return f"Prompt {fits} fits, and so do all prompts before it."
     needs, place = [-(-length // block_size) for length in waiting], len(right)
     blocks, left = free_blocks - sum(needs[:place]), token_budget - sum(waiting[:place])
-    reason = f"has {count(waiting[place], 'token')}, and {left} are left of the token budget"
+    reason = f"has {counted(waiting[place], 'token')}, and {left} are left of the token budget"
     if needs[place] > blocks - watermark_blocks:
         free = f"The number of free blocks is {blocks}, and {watermark_blocks} must stay free"
-        reason = f"needs {count(needs[place], 'block')}. {free}"
+        reason = f"needs {counted(needs[place], 'block')}. {free}"
     elif len(right) == seq_budget:
         reason = f"would be one sequence more than the budget of {seq_budget}"
     return f"Prompt {place} {reason}. So the scheduler stops there."
