@@ -23,8 +23,18 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from pagesim.checks import RAW, checked, explain
-from pagesim.errors import UsageError
-from pagesim.journal.effects import APPEND, BACK, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
+from pagesim.journal.effects import (
+    APPEND,
+    BACK,
+    CLOSE,
+    ENTER,
+    FAILED,
+    LEAVE,
+    OPEN,
+    Name,
+    Row,
+    check_recordable,
+)
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""
@@ -161,11 +171,7 @@ class Journal:
         UsageError for a token beyond 64 bits: a timeline cannot store it.
         """
         if self.recording:
-            for token in tokens:
-                if not -(2**63) <= token < 2**63:
-                    raise UsageError(
-                        f"token {token} cannot be recorded: a timeline stores tokens of 64 bits"
-                    )
+            check_recordable(tokens)
             self._rows.append((APPEND, table, start, tokens))
         if inverse is not None and self._marks:
             self._inverses.append((inverse, args))

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Callable, Hashable, Mapping, MutableSequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableSequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
+
+from pagesim.errors import UsageError
 
 Row = tuple[Any, ...]
 """What happened: a kind, and what it concerns."""
@@ -44,6 +46,15 @@ _repr = reprlib.Repr()
 _repr.maxstring = _repr.maxother = 80
 show = _repr.repr
 """A value as an error message shows it: short, however long or deep it is."""
+
+
+def check_recordable(tokens: Iterable[int]) -> None:
+    """Raise UsageError for a token beyond 64 bits: a timeline cannot store it."""
+    for token in tokens:
+        if not -(2**63) <= token < 2**63:
+            raise UsageError(
+                f"token {token} cannot be recorded: tokens in a timeline have at most 64 bits"
+            )
 
 
 def request_name(request_id: object) -> Name:

@@ -76,13 +76,8 @@ class Table:
     def write(self, tokens: Iterable[int]) -> None:
         """Append tokens. UsageError for one beyond 64 bits."""
         tokens = list(tokens)
-        try:
-            self.tokens.fromlist(tokens)
-        except OverflowError:
-            big = next(token for token in tokens if not -(2**63) <= token < 2**63)
-            raise UsageError(
-                f"token {big} cannot be recorded: tokens in a timeline have at most 64 bits"
-            ) from None
+        fx.check_recordable(tokens)
+        self.tokens.fromlist(tokens)
 
 
 class Recording:
