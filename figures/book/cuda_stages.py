@@ -1,20 +1,14 @@
 """Chapter on the CUDA kernel: one thread block, from the query to the output."""
 
-import json
-
 from matplotlib.axes import Axes
 
-from pagesim.figures import style
 from pagesim.figures.book.kit import (
-    DATA,
+    COLORS,
     LOOK,
     MARGIN,
-    S0,
-    S1,
-    S2,
-    S3,
     WIDTH,
     arrow,
+    data,
     drawing,
     node,
     note,
@@ -22,7 +16,6 @@ from pagesim.figures.book.kit import (
 )
 from pagesim.figures.style import Box
 
-COLORS = (S0, S1, S2, S3)
 LEFT, WIDE, PITCH = 156.0, 84.0, 96.0
 RIGHT = WIDTH - MARGIN
 STAGES = {  # where each is, and what is said of it
@@ -37,29 +30,15 @@ STAGES = {  # where each is, and what is said of it
 @drawing("The CUDA kernel: four warps share the blocks twice, and meet in between", 456)
 def cuda_stages(axes: Axes) -> str:
     """Five stages under each other, a warp a column."""
-    data = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
-    warps, order = data["config"]["num_warps"], data["warp_of_block"]
+    found = data("thread_map")
+    warps, order = found["config"]["num_warps"], found["warp_of_block"]
     for name, (y, text) in STAGES.items():
         say(axes, MARGIN, y - 14, name, ha="left", bold=True)
         note(axes, MARGIN, y + 10, text)
     for warp in range(warps):
-        x = LEFT + PITCH * warp
-        blocks = ", ".join(str(b) for b, w in enumerate(order) if w == warp)
-        for y in (62.0, 292.0):
-            box = Box(x, y - 20, WIDE, 40)
-            node(axes, box, f"warp {warp}", f"blocks {blocks}", fill=COLORS[warp])
-        for start, end in ((82, 104), (128, 150), (246, 270), (312, 334)):
-            arrow(axes, (x + WIDE / 2, start), (x + WIDE / 2, end))
-        node(axes, Box(x, 336, WIDE, 26), f"sums {warp}", fill=COLORS[warp])
-    each = (RIGHT - LEFT) / len(order)
-    for block, warp in enumerate(order):
-        box = Box(LEFT + each * block, 106, each, 22)
-        style.rectangle(axes, box, fill=COLORS[warp], width=0.7)
-        say(axes, *box.center, f"{block}", color=style.ink_on(COLORS[warp]))
-    note(axes, MARGIN, 117, "scores, by block,\nin shared memory")
-    node(axes, Box(LEFT, 152, RIGHT - LEFT, 32), "m: the largest score of all warps", fill=LOOK)
-    arrow(axes, ((LEFT + RIGHT) / 2, 184), ((LEFT + RIGHT) / 2, 210))
-    node(axes, Box(LEFT, 212, RIGHT - LEFT, 32), "scores become weights", fill=LOOK)
+        _column(axes, warp, [block for block, its in enumerate(order) if its == warp])
+    _scores(axes, order)
+    _meeting(axes)
     _tree(axes)
     return (
         f"One thread block has {warps} warps. 1: each warp takes every fourth block, multiplies q "
@@ -69,6 +48,34 @@ def cuda_stages(axes: Axes) -> str:
         "values. 5: the lanes' sums are added in each warp, the warps' in a tree, and warp 0 "
         "writes."
     )
+
+
+def _column(axes: Axes, warp: int, blocks: list[int]) -> None:
+    """What one warp does alone: its blocks twice, then its sums."""
+    x, color = LEFT + PITCH * warp, COLORS[warp]
+    says = f"blocks {', '.join(map(str, blocks))}"
+    for name in ("1. q · k", "4. weights · V"):
+        y, _ = STAGES[name]
+        node(axes, Box(x, y - 20, WIDE, 40), f"warp {warp}", says, fill=color)
+    for start, end in ((82, 104), (128, 150), (246, 270), (312, 334)):
+        arrow(axes, (x + WIDE / 2, start), (x + WIDE / 2, end))
+    node(axes, Box(x, 336, WIDE, 26), f"sums {warp}", fill=color)
+
+
+def _scores(axes: Axes, order: list[int]) -> None:
+    """Shared memory: a stretch for each block, in the colour of its warp."""
+    each = (RIGHT - LEFT) / len(order)
+    for block, warp in enumerate(order):
+        box = Box(LEFT + each * block, 106, each, 22)
+        node(axes, box, str(block), fill=COLORS[warp], width=0.7, bold=False)
+    note(axes, MARGIN, 117, "scores, by block,\nin shared memory")
+
+
+def _meeting(axes: Axes) -> None:
+    """What all warps do together: the maximum, and weights in place of scores."""
+    node(axes, Box(LEFT, 152, RIGHT - LEFT, 32), "m: the largest score of all warps", fill=LOOK)
+    arrow(axes, ((LEFT + RIGHT) / 2, 184), ((LEFT + RIGHT) / 2, 210))
+    node(axes, Box(LEFT, 212, RIGHT - LEFT, 32), "scores become weights", fill=LOOK)
 
 
 def _tree(axes: Axes) -> None:

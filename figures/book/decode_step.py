@@ -31,12 +31,8 @@ def decode_step(axes: Axes) -> str:
     new, following = ANSWER.split()
     writer.write(new)
     words = [story.words[token] for token in writer.token_ids]
-    edge = LEFT + COLUMN * (len(words) - 1)
-    middle = edge + COLUMN + 32
-    bracket(axes, LEFT, edge - 4, 66, "in the cache, from earlier steps")
-    for place, word in enumerate(words):
-        fresh = place == len(words) - 1
-        say(axes, LEFT + COLUMN * (place + 0.5) - 2, 80, word, size=SMALL, bold=fresh)
+    middle = LEFT + COLUMN * len(words) + 32
+    _heads(axes, words)
     node(axes, Box(middle - 31, 38, 62, 26), new, fill=LOOK)
     note(axes, middle + 36, 51, "the new\ntoken")
     above = 64.0
@@ -58,7 +54,17 @@ def decode_step(axes: Axes) -> str:
     )
 
 
+def _heads(axes: Axes, words: list[str]) -> None:
+    """The words over their columns; the last one is new."""
+    edge = LEFT + COLUMN * (len(words) - 1)
+    bracket(axes, LEFT, edge - 4, 66, "in the cache, from earlier steps")
+    for place, word in enumerate(words):
+        fresh = place == len(words) - 1
+        say(axes, LEFT + COLUMN * (place + 0.5) - 2, 80, word, size=SMALL, bold=fresh)
+
+
 def _layer(axes: Axes, name: str, top: float, count: int, middle: float) -> None:
+    """The cache of a layer, the new token's q, k and v, and the ways between them."""
     say(axes, LEFT - 10, top + HALF, name, ha="right", bold=True)
     for place in range(count):
         fresh = place == count - 1
@@ -66,8 +72,7 @@ def _layer(axes: Axes, name: str, top: float, count: int, middle: float) -> None
         x = LEFT + COLUMN * place
         for row, letter in enumerate("kv"):
             half = Box(x, top + HALF * row, COLUMN - 4, HALF)
-            style.rectangle(axes, half, fill=fill, width=0.6)
-            say(axes, *half.center, letter, color=style.ink_on(fill))
+            node(axes, half, letter, fill=fill, width=0.6, bold=False)
         whole = Box(x, top, COLUMN - 4, 2 * HALF)
         style.rectangle(axes, whole, fill=None, width=2.4 if fresh else 1)
         center = x + (COLUMN - 4) / 2

@@ -51,36 +51,52 @@ def kinds() -> tuple[list[str], dict[str, range]]:
 def five_kinds(axes: Axes) -> str:
     """The slots in two lines, with two requests, and what each kind means."""
     found, rows = kinds()
-    ends = [len(row) for row in rows.values()]
     for place, kind in enumerate(found):
-        box = _slot(place)
-        style.part(axes, box, kind)
-        style.rectangle(axes, box, fill=None, width=0.5)
+        _swatch(axes, _slot(place), kind, 0.5)
     for name, row in rows.items():
-        first, last = _slot(row.start), _slot(row.stop - 1)
         lost = found[row.start : row.stop].count("external")
         text = f"allocation of {name}: {len(row) - lost} slots, rounded up to {len(row)}"
+        first, last = _framed(axes, row)
         bracket(axes, first.x + 1, last.x + SLOT - 1, first.y - 5, text)
-        style.rectangle(axes, Box(first.x, first.y, SLOT * len(row), HIGH), fill=None, width=2)
-    rest = _slot(sum(ends))
-    style.rectangle(axes, Box(rest.x, rest.y, SLOT * (POOL - sum(ends)), HIGH), fill=None, width=2)
-    for kind in PARTS:
-        line = range(PER_LINE) if kind in found[:PER_LINE] else range(POOL)
-        places = [i for i in line if found[i] == kind]
-        low, high = _slot(places[0]), _slot(places[-1])
-        bracket(axes, low.x + 1.5, high.x + SLOT - 1.5, low.y + HIGH + 5, kind, up=False)
-    for place, (kind, means) in enumerate(MEANS.items()):
-        y = 236 + 20 * place
-        style.part(axes, Box(MARGIN, y - 8, 26, 16), kind)
-        style.rectangle(axes, Box(MARGIN, y - 8, 26, 16), fill=None, width=0.8)
-        say(axes, MARGIN + 36, y, f"{kind}: {found.count(kind)}", ha="left", bold=True)
-        note(axes, MARGIN + 130, y, means)
+    _framed(axes, range(sum(map(len, rows.values())), POOL))
+    _named(axes, found)
+    _meanings(axes, found)
     counts = ", ".join(f"{found.count(kind)} {kind}" for kind in PARTS)
     return (
         f"{POOL} slots with the allocations of two requests. Of the slots {counts}. Token: "
         "holds a key and a value. Reserved: the output will need it. Internal: asked for, and "
         "never used. External: added by rounding up, and lost. Free: for the next request."
     )
+
+
+def _framed(axes: Axes, row: range) -> tuple[Box, Box]:
+    """A frame around slots of one line; returns the first and the last of them."""
+    first, last = _slot(row.start), _slot(row.stop - 1)
+    style.rectangle(axes, Box(first.x, first.y, SLOT * len(row), HIGH), fill=None, width=2)
+    return first, last
+
+
+def _named(axes: Axes, found: list[str]) -> None:
+    """Under each kind of slots its name, in the first line that has it."""
+    for kind in PARTS:
+        line = range(PER_LINE) if kind in found[:PER_LINE] else range(POOL)
+        places = [i for i in line if found[i] == kind]
+        low, high = _slot(places[0]), _slot(places[-1])
+        bracket(axes, low.x + 1.5, high.x + SLOT - 1.5, low.y + HIGH + 5, kind, up=False)
+
+
+def _meanings(axes: Axes, found: list[str]) -> None:
+    """How many slots of each kind there are, and what the kind means."""
+    for place, (kind, means) in enumerate(MEANS.items()):
+        y = 236 + 20 * place
+        _swatch(axes, Box(MARGIN, y - 8, 26, 16), kind, 0.8)
+        say(axes, MARGIN + 36, y, f"{kind}: {found.count(kind)}", ha="left", bold=True)
+        note(axes, MARGIN + 130, y, means)
+
+
+def _swatch(axes: Axes, box: Box, kind: str, width: float) -> None:
+    style.part(axes, box, kind)
+    style.rectangle(axes, box, fill=None, width=width)
 
 
 def _slot(place: int) -> Box:

@@ -1,5 +1,7 @@
 """Chapter on growing and sharing: a fork shares its blocks until one of the two writes."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 
 from pagesim.figures.book.kit import (
@@ -10,17 +12,19 @@ from pagesim.figures.book.kit import (
     S2,
     arrow,
     drawing,
+    in_blocks,
+    label,
     node,
     note,
     panel,
-    say,
     slots,
 )
 from pagesim.figures.style import HELD, TIMES, Box
-from pagesim.story import Story
+from pagesim.story import Story, Writer
 
 SIZE = 4
 PROMPT, FIRST, SECOND = "Four score and seven years ago our", "fathers", "mothers"
+WORDS = in_blocks(PROMPT.split(), SIZE)
 BLOCK, FIRST_AT, LAST_AT = 188.0, 118.0, 334.0
 COLORS = {"s1": S1, "s2": S2}
 
@@ -28,30 +32,13 @@ COLORS = {"s1": S1, "s2": S2}
 @drawing("A fork copies nothing, until one of the two writes into a shared block", 354)
 def fork_tree(axes: Axes) -> str:
     """Before and after the first write: two tables as a tree of blocks."""
-    story = Story(gpu_blocks=9, block_size=SIZE, record=False)
-    fillers = [story.arrive([100 + i]) for i in range(9)]
-    for block in (8, 6, 5, 4, 2, 0, 3, 1, 7):
-        fillers[block].leave()
-    one = story.arrive(PROMPT)
+    one = _writer()
     other = one.fork()
-    words = PROMPT.split()
     full, partial = one.block_ids
-    panel(axes, Box(MARGIN, 38, INNER, 106), "1. after the fork: both tables name the same blocks")
-    _tables(axes, 92, {"s1": one.block_ids, "s2": other.block_ids})
-    _block(axes, FIRST_AT, 92, full, words[:SIZE], 2)
-    _block(axes, LAST_AT, 92, partial, words[SIZE:], 2)
-    arrow(axes, (FIRST_AT + BLOCK, 107), (LAST_AT - 2, 107))
+    _forked(axes, {"s1": one, "s2": other})
     [(source, target)] = one.write(FIRST)
     other.write(SECOND)
-    panel(axes, Box(MARGIN, 156, INNER, 186), "2. both have written: a last block for each")
-    _tables(axes, 246, {"s1": one.block_ids, "s2": other.block_ids})
-    _block(axes, FIRST_AT, 246, full, words[:SIZE], 2)
-    for y, name, writer, word in ((198, "s1", one, FIRST), (296, "s2", other, SECOND)):
-        last = writer.block_ids[-1]
-        said = "the copy" if last == target else "the original"
-        _block(axes, LAST_AT, y, last, [*words[SIZE:], word], 1, COLORS[name], said)
-        turn = (FIRST_AT + BLOCK + LAST_AT) / 2 - 3
-        arrow(axes, (FIRST_AT + BLOCK, 261), (turn, 261), (turn, y + 15), (LAST_AT - 2, y + 15))
+    _written(axes, {"s1": one, "s2": other}, target)
     down = LAST_AT + 20
     arrow(axes, (down, 276), (down, 230), dashed=True)
     note(axes, down + 8, 254, f"{source} is copied to {target}\nbefore s1 writes")
@@ -63,34 +50,50 @@ def fork_tree(axes: Axes) -> str:
     )
 
 
-def _tables(axes: Axes, y: float, tables: dict[str, list[int]]) -> None:
+def _writer() -> Writer:
+    """The sequence that is forked; its blocks are scattered."""
+    story = Story(gpu_blocks=9, block_size=SIZE, record=False)
+    fillers = [story.arrive([100 + i]) for i in range(9)]
+    for block in (8, 6, 5, 4, 2, 0, 3, 1, 7):
+        fillers[block].leave()
+    return story.arrive(PROMPT)
+
+
+def _forked(axes: Axes, writers: dict[str, Writer]) -> None:
+    """Both tables name the same blocks."""
+    panel(axes, Box(MARGIN, 38, INNER, 106), "1. after the fork: both tables name the same blocks")
+    _tables(axes, 92, writers)
+    for x, block, words in zip((FIRST_AT, LAST_AT), writers["s1"].block_ids, WORDS, strict=True):
+        _shared(axes, Box(x, 92, BLOCK, 30), block, words)
+    arrow(axes, (FIRST_AT + BLOCK, 107), (LAST_AT - 2, 107))
+
+
+def _written(axes: Axes, writers: dict[str, Writer], copy: int) -> None:
+    """The first block is shared, and each table has a last block of its own."""
+    panel(axes, Box(MARGIN, 156, INNER, 186), "2. both have written: a last block for each")
+    _tables(axes, 246, writers)
+    full, partial = WORDS
+    _shared(axes, Box(FIRST_AT, 246, BLOCK, 30), writers["s1"].block_ids[0], full)
+    turn = (FIRST_AT + BLOCK + LAST_AT) / 2 - 3
+    for y, name, word in ((198, "s1", FIRST), (296, "s2", SECOND)):
+        last, box = writers[name].block_ids[-1], Box(LAST_AT, y, BLOCK, 30)
+        boxes = slots(axes, box, [*partial, ""], SIZE, COLORS[name], width=1.4)
+        slots(axes, boxes[len(partial)], [word], 1, LOOK, width=1.2)
+        label(axes, box, last, "the copy" if last == copy else "the original")
+        arrow(axes, (FIRST_AT + BLOCK, 261), (turn, 261), (turn, y + 15), (LAST_AT - 2, y + 15))
+
+
+def _tables(axes: Axes, y: float, writers: dict[str, Writer]) -> None:
     """Two tables, one under the other, and the way from both to the first block."""
-    for place, (name, ids) in enumerate(tables.items()):
+    for place, (name, writer) in enumerate(writers.items()):
         top = y - 14 + 32 * place
-        node(axes, Box(MARGIN + 9, top, 70, 26), f"{name}: {ids[0]}, {ids[1]}", fill=COLORS[name])
+        text = f"{name}: {', '.join(map(str, writer.block_ids))}"
+        node(axes, Box(MARGIN + 9, top, 70, 26), text, fill=COLORS[name])
         arrow(axes, (MARGIN + 79, top + 13), (104, top + 13), (104, y + 15), head=False)
     arrow(axes, (104, y + 15), (FIRST_AT - 2, y + 15))
 
 
-def _block(
-    axes: Axes,
-    x: float,
-    y: float,
-    number: int,
-    words: list[str],
-    refs: int,
-    own: str | None = None,
-    said: str = "",
-) -> None:
-    boxes = slots(
-        axes,
-        Box(x, y, BLOCK, 30),
-        [*words[:-1], ""] if own else words,
-        SIZE,
-        own or HELD,
-        width=2.6 if refs > 1 else 1.4,
-    )
-    if own:
-        slots(axes, boxes[len(words) - 1], [words[-1]], 1, LOOK, width=1.2)
-    say(axes, x, y - 10, f"block {number}", ha="left", bold=True)
-    note(axes, x + BLOCK, y - 10, said or f"{TIMES}{refs} shared", ha="right")
+def _shared(axes: Axes, box: Box, block: int, words: Sequence[str]) -> None:
+    """A block that both tables name."""
+    slots(axes, box, words, SIZE, HELD, width=2.6)
+    label(axes, box, block, f"{TIMES}2 shared")

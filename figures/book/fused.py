@@ -5,32 +5,26 @@ from matplotlib.axes import Axes
 from pagesim.figures.book.kit import LOOK, MARGIN, S0, arrow, drawing, foot, node, panel
 from pagesim.figures.style import PAPER, Box
 
+Step = tuple[str, str]
+EARLY: Step = "write k and v of the new token", PAPER
+LATE: Step = "write k and v, at any time", PAPER
+EMPTY: Step = "m = -∞, l = 0, a = 0", LOOK
+BEGUN: Step = "m = q · k_new / √d\nl = 1, a = v_new", LOOK
+BLOCKS: tuple[Step, ...] = ("block 0", S0), ("block 1", S0)
+WITH_IT, WITHOUT = ("block 2, with the new token", S0), ("block 2, as it was", S0)
+COLUMNS = {
+    "two kernels": (EARLY, EMPTY, *BLOCKS, WITH_IT),
+    "fused": (BEGUN, *BLOCKS, WITHOUT, LATE),
+}
+"""What each does, in order: a text and its colour."""
 WIDE, TALL, PITCH = 250.0, 40.0, 54.0
 
 
 @drawing("Fused: the running numbers begin with the new token, which is never read back", 372)
 def fused(axes: Axes) -> str:
     """Two kernels that write and read back, and one that starts with what it has in hand."""
-    write, late = ("write k and v of the new token", PAPER), ("write k and v, at any time", PAPER)
-    empty = ("m = -∞, l = 0, a = 0", LOOK)
-    begin = ("m = q · k_new / √d\nl = 1, a = v_new", LOOK)
-    blocks = ("block 0", S0), ("block 1", S0)
-    with_it, without = ("block 2, with the new token", S0), ("block 2, as it was", S0)
-    columns = {
-        "two kernels": (write, empty, *blocks, with_it),
-        "fused": (begin, *blocks, without, late),
-    }
-    for number, (name, steps) in enumerate(columns.items()):
-        left = MARGIN + 266 * number
-        panel(axes, Box(left, 38, WIDE, 298), name)
-        for place, (text, fill) in enumerate(steps):
-            y = 64 + PITCH * place
-            alone = (text, fill) == late
-            node(
-                axes, Box(left + 12, y, WIDE - 24, TALL), text, fill=fill, dashed=alone, bold=False
-            )
-            if place and not alone:
-                arrow(axes, (left + WIDE / 2, y - PITCH + TALL), (left + WIDE / 2, y - 1))
+    for number, (name, steps) in enumerate(COLUMNS.items()):
+        _column(axes, MARGIN + 266 * number, name, steps)
     foot(
         axes,
         352,
@@ -43,3 +37,16 @@ def fused(axes: Axes) -> str:
         "q times k_new over the root of the head size, l = 1, a = v_new, reads the blocks of the "
         "earlier tokens, and may write k and v at any time."
     )
+
+
+def _column(axes: Axes, left: float, name: str, steps: tuple[Step, ...]) -> None:
+    """Steps under each other; the one that may come at any time stands alone."""
+    panel(axes, Box(left, 38, WIDE, 298), name)
+    middle = left + WIDE / 2
+    for place, (text, fill) in enumerate(steps):
+        y = 64 + PITCH * place
+        alone = (text, fill) == LATE
+        box = Box(left + 12, y, WIDE - 24, TALL)
+        node(axes, box, text, fill=fill, dashed=alone, bold=False)
+        if place and not alone:
+            arrow(axes, (middle, y - PITCH + TALL), (middle, y - 1))

@@ -35,51 +35,69 @@ def gpu_memory(axes: Axes) -> str:
     spec = ModelSpec.preset(MODEL)
     weights = int(parameters(MODEL)[0]) * DTYPE_BYTES[spec.dtype]
     cache = kv_cache_memory(ByteRange(TOTAL, TOTAL), SHARE, ByteRange(PEAK, PEAK)).low
-    size_of = size_v0(spec, cache)
-    blocks = size_of.num_gpu_blocks[0]
+    size = size_v0(spec, cache)
+    blocks = size.num_gpu_blocks[0]
+    tokens = blocks * size.block_size
     parts = {
         "weights": (weights, HELD, "", f"{spec.name}, 2 bytes each"),
         "activations": (PEAK - weights, HELD, "////", "the largest step,\nmeasured in a run"),
         "KV cache": (cache, S0, "", ""),
         "reserve": (TOTAL - PEAK - cache, PAPER, "", f"{1 - SHARE:.0%}, which\nvLLM leaves"),
     }
-    x = MARGIN
-    for name, (count, color, hatch, says) in parts.items():
-        wide = INNER * count / TOTAL
-        box = Box(x, TOP, wide, HIGH)
-        style.rectangle(axes, box, fill=color, hatch=hatch, width=2.6 if name == "KV cache" else 1)
-        middle, size = x + wide / 2, f"{count / GIB:.2f} GiB"
-        if wide > 80:
-            ink = style.ink_on(color)
-            for row, text in enumerate(filter(None, (name, size, says))):
-                y = TOP + HIGH / 2 + 16 * (row - (1 if says else 0.5))
-                say(axes, middle, y, text, bold=not row, color=ink, size=TEXT if row < 2 else SMALL)
-        else:
-            line(axes, [middle, middle], [TOP + HIGH, TOP + HIGH + 16], color=MUTED)
-            at = min(middle, WIDTH - MARGIN - 32)
-            say(axes, at, TOP + HIGH + 26, name, bold=True)
-            say(axes, at, TOP + HIGH + 42, size)
-            note(axes, at, TOP + HIGH + 66, says, ha="center")
-        x += wide
-    reach, limit = MARGIN + INNER * PEAK / TOTAL, MARGIN + INNER * SHARE
-    bracket(axes, MARGIN + 1, reach - 1, TOP - 6, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
-    text = f"what vLLM may use: {SHARE:.0%} of {TOTAL / GIB:.0f} GiB"
-    bracket(axes, MARGIN + 1, limit - 1, TOP - 34, text)
-    slots = blocks * size_of.block_size
-    first = (
-        f"cache = {TOTAL / GIB:.0f} GiB · {SHARE} - {PEAK / GIB:.0f} GiB = {cache / GIB:.2f} GiB"
-    )
-    second = f"= {blocks:,} blocks of {size_of.block_bytes // 2**20} MiB = {slots:,} tokens"
+    _bar(axes, parts)
+    _limits(axes)
+    total, peak = f"{TOTAL / GIB:.0f} GiB", f"{PEAK / GIB:.0f} GiB"
+    first = f"cache = {total} · {SHARE} - {peak} = {cache / GIB:.2f} GiB"
+    second = f"= {blocks:,} blocks of {size.block_bytes // 2**20} MiB = {tokens:,} tokens"
     say(axes, MARGIN, 268, first, ha="left", bold=True)
     say(axes, MARGIN + 45, 286, second, ha="left", bold=True)
     foot(
         axes,
         310,
-        f"A token takes {size_of.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. "
+        f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. "
         "The peak is an example; vLLM measures it.",
     )
     shown = ", ".join(f"{name} {count / GIB:.2f} GiB" for name, (count, *_) in parts.items())
     return (
-        f"{spec.name} on a card of {TOTAL / GIB:.0f} GiB: {shown}. The cache is 90 % of the memory "
-        f"minus the peak of the profile run: {blocks:,} blocks, {slots:,} tokens."
+        f"{spec.name} on a card of {total}: {shown}. The cache is 90 % of the memory "
+        f"minus the peak of the profile run: {blocks:,} blocks, {tokens:,} tokens."
     )
+
+
+def _bar(axes: Axes, parts: dict[str, tuple[int, str, str, str]]) -> None:
+    """The parts side by side, with their names and sizes inside, or below where they are narrow."""
+    x = MARGIN
+    for name, (count, color, hatch, says) in parts.items():
+        wide, size = INNER * count / TOTAL, f"{count / GIB:.2f} GiB"
+        box = Box(x, TOP, wide, HIGH)
+        style.rectangle(axes, box, fill=color, hatch=hatch, width=2.6 if name == "KV cache" else 1)
+        if wide > 80:
+            _inside(axes, box, [text for text in (name, size, says) if text], style.ink_on(color))
+        else:
+            _below(axes, x + wide / 2, name, size, says)
+        x += wide
+
+
+def _inside(axes: Axes, box: Box, rows: list[str], ink: str) -> None:
+    """Lines in the middle of a box: its name, its size, and what is said of it."""
+    x, middle = box.center
+    for row, text in enumerate(rows):
+        y = middle + 16 * (row - (len(rows) - 1) / 2)
+        say(axes, x, y, text, bold=not row, color=ink, size=TEXT if row < 2 else SMALL)
+
+
+def _below(axes: Axes, x: float, name: str, size: str, says: str) -> None:
+    """A line down from the part's middle, and its name there, within the sheet."""
+    line(axes, [x, x], [TOP + HIGH, TOP + HIGH + 16], color=MUTED)
+    at = min(x, WIDTH - MARGIN - 32)
+    say(axes, at, TOP + HIGH + 26, name, bold=True)
+    say(axes, at, TOP + HIGH + 42, size)
+    note(axes, at, TOP + HIGH + 66, says, ha="center")
+
+
+def _limits(axes: Axes) -> None:
+    """How far the peak reaches, and how far vLLM may go."""
+    reach, limit = MARGIN + INNER * PEAK / TOTAL, MARGIN + INNER * SHARE
+    bracket(axes, MARGIN + 1, reach - 1, TOP - 6, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
+    text = f"what vLLM may use: {SHARE:.0%} of {TOTAL / GIB:.0f} GiB"
+    bracket(axes, MARGIN + 1, limit - 1, TOP - 34, text)

@@ -1,5 +1,7 @@
 """Chapter on prefix caching: the cached blocks are a tree, and a hash is a path in it."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 
 from pagesim.figures.book.kit import (
@@ -10,9 +12,9 @@ from pagesim.figures.book.kit import (
     arrow,
     drawing,
     foot,
+    in_blocks,
+    label,
     node,
-    note,
-    say,
     slots,
 )
 from pagesim.figures.style import HELD, TIMES, Box
@@ -31,46 +33,20 @@ BLOCK, PITCH, TALL, DOWN = 166.0, 175.0, 30.0, 76.0
 @drawing("Prefix caching: prompts share blocks as far as their beginnings are equal", 340)
 def hash_tree(axes: Axes) -> str:
     """Three prompts as a tree of blocks, with ids and reference counts."""
-    story = Story(gpu_blocks=12, block_size=SIZE, caching=True, record=False)
-    writers = []
-    for prompt in PROMPTS:
-        writers.append(story.arrive(prompt))
-        story.batch()
-    tables = [writer.block_ids for writer in writers]
-    places: dict[int, tuple[float, float]] = {}
-    for table in tables:
-        for depth, block in enumerate(table):
-            below = [i for i, other in enumerate(tables) if block in other]
-            places[block] = MARGIN + PITCH * sum(below) / len(below), 58 + DOWN * depth
-    seen: set[int] = set()
+    tables = _tables()
+    boxes = _boxes(tables)
+    drawn: set[int] = set()
     for number, (prompt, table) in enumerate(zip(PROMPTS, tables, strict=True)):
-        for depth, block in enumerate(table):
-            if block in seen:
-                continue
-            seen.add(block)
-            x, y = places[block]
-            middle = x + BLOCK / 2
-            if depth:
-                above, top = places[table[depth - 1]]
-                start = above + BLOCK / 2
-                arrow(
-                    axes,
-                    (start, top + TALL),
-                    (start, top + TALL + 14),
-                    (middle, top + TALL + 14),
-                    (middle, y - 2),
-                )
-            refs = sum(block in other for other in tables)
-            words = prompt.split()[SIZE * depth : SIZE * (depth + 1)]
-            color = HELD if refs > 1 else PROMPTS[prompt]
-            width = 2.6 if refs > 1 else 1.4
-            slots(axes, Box(x, y, BLOCK, TALL), words, SIZE, color, width=width)
-            say(axes, x, y - 10, f"block {block}", ha="left", bold=True)
-            shared = f"{TIMES}{refs} shared" if refs > 1 else f"{TIMES}{refs}"
-            note(axes, x + BLOCK, y - 10, shared, ha="right")
-        x, y = places[table[-1]]
-        name = ", ".join(map(str, table))
-        node(axes, Box(x, y + TALL + 12, BLOCK, 24), f"s{number}: {name}", fill=PROMPTS[prompt])
+        before: Box | None = None
+        for block, words in zip(table, in_blocks(prompt.split(), SIZE), strict=True):
+            if block not in drawn:
+                if before:
+                    _branch(axes, before, boxes[block])
+                refs = sum(block in other for other in tables)
+                _block(axes, boxes[block], block, words, refs, PROMPTS[prompt])
+            before = boxes[block]
+        drawn.update(table)
+        _table(axes, boxes[table[-1]], number, table, PROMPTS[prompt])
     first, _, third = tables
     foot(
         axes,
@@ -86,3 +62,44 @@ def hash_tree(axes: Axes) -> str:
         "hold the same words, but not after the same words: a hash covers everything before it, "
         "so these are two blocks."
     )
+
+
+def _tables() -> list[list[int]]:
+    """The block tables of the three prompts."""
+    story = Story(gpu_blocks=12, block_size=SIZE, caching=True, record=False)
+    writers = []
+    for prompt in PROMPTS:
+        writers.append(story.arrive(prompt))
+        story.batch()
+    return [writer.block_ids for writer in writers]
+
+
+def _boxes(tables: list[list[int]]) -> dict[int, Box]:
+    """Where the blocks are: each above the middle of the tables that name it."""
+    found = {}
+    for table in tables:
+        for depth, block in enumerate(table):
+            below = [i for i, other in enumerate(tables) if block in other]
+            x = MARGIN + PITCH * sum(below) / len(below)
+            found[block] = Box(x, 58 + DOWN * depth, BLOCK, TALL)
+    return found
+
+
+def _branch(axes: Axes, above: Box, box: Box) -> None:
+    """An arrow to a block from the one before it."""
+    (start, _), (end, _) = above.center, box.center
+    leave = above.y + TALL
+    arrow(axes, (start, leave), (start, leave + 14), (end, leave + 14), (end, box.y - 2))
+
+
+def _block(axes: Axes, box: Box, block: int, words: Sequence[str], refs: int, own: str) -> None:
+    """A block with its words, its id and how many tables name it."""
+    shared = refs > 1
+    slots(axes, box, words, SIZE, HELD if shared else own, width=2.6 if shared else 1.4)
+    label(axes, box, block, f"{TIMES}{refs} shared" if shared else f"{TIMES}{refs}")
+
+
+def _table(axes: Axes, last: Box, number: int, table: list[int], color: str) -> None:
+    """The name of a sequence and its table, under its last block."""
+    text = f"s{number}: {', '.join(map(str, table))}"
+    node(axes, Box(last.x, last.y + TALL + 12, BLOCK, 24), text, fill=color)

@@ -3,8 +3,9 @@
 A sequence has its colour, a block is a row of slots, what the reader shall look at is framed.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.axes import Axes
 from pagesim.figures import palette, style
 from pagesim.figures.page import BOLD, line, wrapped
 from pagesim.figures.style import INK, MUTED, PAPER, Box, Picture
+from pagesim.files.jsonl import JsonObject
 
 DATA = Path(__file__).parents[1] / "data"
 """What was measured or run elsewhere."""
@@ -25,10 +27,18 @@ LEADING = 17.0
 PANEL = palette.PANEL
 LOOK = "#F0E442"
 """What the reader shall look at, on light and on dark pages."""
-S0, S1, S2, S3 = style.OKABE_ITO[:4]
+COLORS = S0, S1, S2, S3 = style.OKABE_ITO[:4]
 """The colours of the first sequences, as in the player."""
+ALICE = "Alice was beginning to get very tired of sitting by"
+"""The text of several pictures: ten tokens."""
 
 Point = tuple[float, float]
+
+
+def data(name: str) -> JsonObject:
+    """What was measured or run elsewhere, from its file."""
+    found: JsonObject = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return found
 
 
 def drawing(
@@ -88,19 +98,8 @@ def say(
         style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
 
 
-def note(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = SMALL,
-    color: str = MUTED,
-    ha: str = "left",
-    bold: bool = False,
-) -> None:
-    """Small grey text that begins at a point."""
-    say(axes, x, y, text, size=size, color=color, ha=ha, bold=bold)
+note = partial(say, size=SMALL, color=MUTED, ha="left")
+"""Small grey text that begins at a point."""
 
 
 def foot(axes: Axes, y: float, text: str, *, x: float = MARGIN, room: float = INNER) -> None:
@@ -121,12 +120,13 @@ def node(
     dashed: bool = False,
     size: float = TEXT,
 ) -> None:
-    """A part with its name, and under it a smaller line."""
+    """A box with its name, if it has one, and under it a smaller line."""
     style.rectangle(axes, box, fill=fill, width=width, dashed=dashed)
     x, y = box.center
     ink = style.ink_on(fill)
     rows = len(text.split("\n"))
-    say(axes, x, y - (7 if sub else 0), text, bold=bold, color=ink, size=size)
+    if text:
+        say(axes, x, y - (7 if sub else 0), text, bold=bold, color=ink, size=size)
     if sub:
         color = MUTED if fill in (PAPER, PANEL) else ink
         say(axes, x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
@@ -139,6 +139,17 @@ def panel(axes: Axes, box: Box, title: str = "", sub: str = "") -> None:
         say(axes, box.x + 9, box.y + 14, title, ha="left", bold=True)
     if sub:
         note(axes, box.x + 9, box.y + 29, sub)
+
+
+def sides(axes: Axes, y: float, wide: float, high: float) -> None:
+    """The grounds of a server's two sides, at the left and the right margin."""
+    panel(axes, Box(MARGIN, y, wide, high), "Decides, in ids")
+    panel(axes, Box(WIDTH - MARGIN - wide, y, wide, high), "Computes, in bytes")
+
+
+def step(axes: Axes, x: float, y: float, number: int) -> None:
+    """The dark mark around a point that numbers a step."""
+    node(axes, Box(x - 9, y - 9, 18, 18), str(number), fill=INK)
 
 
 def arrow(
@@ -174,25 +185,28 @@ def slots(
     count: int,
     color: str | Sequence[str],
     *,
-    number: str | None = None,
     width: float = 1.6,
-    size: float = SMALL,
-    hatch: str = "",
 ) -> list[Box]:
-    """A block: ``count`` slots side by side, the first ones with words; its number before it."""
+    """A block: ``count`` slots side by side, the first ones with words."""
     each = box.w / count
     boxes = [Box(box.x + i * each, box.y, each, box.h) for i in range(count)]
-    colors = [color] * count if isinstance(color, str) else color
+    fills = [color] * count if isinstance(color, str) else color
     for place, slot in enumerate(boxes):
-        full = place < len(words)
-        fill = colors[place] if full else PAPER
-        style.rectangle(axes, slot, fill=fill, width=0.6, hatch=hatch if full else "")
-        if full and words[place]:
-            say(axes, *slot.center, words[place], size=size, color=style.ink_on(fill))
+        word, fill = (words[place], fills[place]) if place < len(words) else ("", PAPER)
+        node(axes, slot, word, fill=fill, width=0.6, bold=False, size=SMALL)
     style.rectangle(axes, box, fill=None, width=width)
-    if number is not None:
-        say(axes, box.x - 5, box.y + box.h / 2, number, size=SMALL, ha="right", color=MUTED)
     return boxes
+
+
+def label(axes: Axes, box: Box, block: int, said: str) -> None:
+    """The number of a block over its box, and what is said of it."""
+    say(axes, box.x, box.y - 10, f"block {block}", ha="left", bold=True)
+    note(axes, box.x + box.w, box.y - 10, said, ha="right")
+
+
+def in_blocks(words: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Words as blocks hold them, ``size`` in each; the last one may have fewer."""
+    return [words[begin : begin + size] for begin in range(0, len(words), size)]
 
 
 def bracket(axes: Axes, low: float, high: float, y: float, text: str = "", up: bool = True) -> None:

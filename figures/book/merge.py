@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
+    COLORS,
     INNER,
     LOOK,
     MARGIN,
-    S0,
-    S1,
     arrow,
     drawing,
     foot,
+    node,
     note,
     panel,
     say,
@@ -47,23 +47,10 @@ def merge(axes: Axes) -> str:
     assert np.isclose(answer, (flat * VALUES).sum() / flat.sum())
     for left, title in ((MARGIN, "each alone, its own maximum"), (RIGHT, "one maximum for both")):
         panel(axes, Box(left, 40, WIDE, 226), title)
-    for part, color in enumerate((S0, S1)):
-        top = 66 + 100 * part
-        _bars(axes, MARGIN + 11, top + 84, bars[part], color)
-        note(axes, MARGIN + 148, top + 14, f"partition {part}")
-        numbers = {"m": ms[part], "l": totals[part], "o": outs[part]}
-        for place, (name, value) in enumerate(numbers.items()):
-            y = top + 36 + 18 * place
-            say(axes, MARGIN + 148, y, f"{name} = {value:.2f}", ha="left", bold=True)
-        arrow(axes, (MARGIN + WIDE + 3, top + 50), (RIGHT - 3, top + 50), width=2)
-        _bars(axes, RIGHT + 11, top + 84, bars[part] * shrink[part], color)
-        note(axes, RIGHT + 148, top + 40, f"bars {style.TIMES} {shrink[part]:.2f}")
-        say(axes, RIGHT + 148, top + 60, f"sum {parts[part]:.2f}", ha="left", bold=True)
-    arrow(axes, (RIGHT + WIDE / 2, 266), (RIGHT + WIDE / 2, 288), width=2)
-    style.rectangle(axes, Box(MARGIN, 290, INNER, 32), fill=LOOK, width=1.6)
-    sums = " + ".join(f"{part:.2f} · {out:.2f}" for part, out in zip(parts, outs, strict=True))
-    text = f"the output = ({sums}) / ({parts[0]:.2f} + {parts[1]:.2f}) = {answer:.2f}"
-    say(axes, MARGIN + INNER / 2, 306, text, color=style.ink_on(LOOK), bold=True)
+    for part in range(2):
+        _alone(axes, part, bars[part], {"m": ms[part], "l": totals[part], "o": outs[part]})
+        _rescaled(axes, part, bars[part], shrink[part], parts[part])
+    _output(axes, parts, outs, answer)
     foot(
         axes,
         342,
@@ -75,15 +62,39 @@ def merge(axes: Axes) -> str:
         f"has m {ms[1]:.2f}, l {totals[1]:.2f} and output {outs[1]:.2f}. With the larger maximum "
         f"for both, the bars of partition 0 shrink by the factor {shrink[0]:.2f}. The sums are "
         f"then {parts[0]:.2f} and {parts[1]:.2f}. Weighted with them, the outputs give "
-        f"{answer:.2f}, the same as "
-        "without partitions."
+        f"{answer:.2f}, the same as without partitions."
     )
+
+
+def _alone(axes: Axes, part: int, bars: Floats, numbers: dict[str, float]) -> None:
+    """A partition with its own maximum, and the three numbers that it hands on."""
+    top = 66 + 100 * part
+    _bars(axes, MARGIN + 11, top + 84, bars, COLORS[part])
+    note(axes, MARGIN + 148, top + 14, f"partition {part}")
+    for place, (name, value) in enumerate(numbers.items()):
+        y = top + 36 + 18 * place
+        say(axes, MARGIN + 148, y, f"{name} = {value:.2f}", ha="left", bold=True)
+    arrow(axes, (MARGIN + WIDE + 3, top + 50), (RIGHT - 3, top + 50), width=2)
+
+
+def _rescaled(axes: Axes, part: int, bars: Floats, shrink: float, total: float) -> None:
+    """The same bars under the common maximum; their sum is the weight of the output."""
+    top = 66 + 100 * part
+    _bars(axes, RIGHT + 11, top + 84, bars * shrink, COLORS[part])
+    note(axes, RIGHT + 148, top + 40, f"bars {style.TIMES} {shrink:.2f}")
+    say(axes, RIGHT + 148, top + 60, f"sum {total:.2f}", ha="left", bold=True)
+
+
+def _output(axes: Axes, parts: Floats, outs: Floats, answer: float) -> None:
+    """The weighted mean of both outputs."""
+    arrow(axes, (RIGHT + WIDE / 2, 266), (RIGHT + WIDE / 2, 288), width=2)
+    sums = " + ".join(f"{part:.2f} · {out:.2f}" for part, out in zip(parts, outs, strict=True))
+    text = f"the output = ({sums}) / ({parts[0]:.2f} + {parts[1]:.2f}) = {answer:.2f}"
+    node(axes, Box(MARGIN, 290, INNER, 32), text, fill=LOOK, width=1.6)
 
 
 def _bars(axes: Axes, left: float, base: float, heights: Floats, color: str) -> None:
     for place, height in enumerate(heights):
-        x = left + BAR * place
-        style.rectangle(
-            axes, Box(x, base - HIGH * height, BAR - 1, HIGH * height), fill=color, width=0.7
-        )
+        box = Box(left + BAR * place, base - HIGH * height, BAR - 1, HIGH * height)
+        style.rectangle(axes, box, fill=color, width=0.7)
     line(axes, [left - 2, left + BAR * len(heights) + 1], [base] * 2)

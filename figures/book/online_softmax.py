@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, S0, S1, S2, S3, drawing, note, say
+from pagesim.figures.book.kit import COLORS, MARGIN, drawing, note, say
 from pagesim.figures.page import line
 from pagesim.figures.style import MUTED, PAPER, TIMES, Box
 
@@ -15,11 +15,11 @@ SCORES = np.array(
 VALUES = np.array(
     [[0.2, 0.9, 0.4, 0.1], [0.5, 0.3, 0.8, 0.6], [1.0, 0.4, 0.2, 0.7], [0.3, 0.6, 0.9, 0.8]]
 )
-COLORS = (S0, S1, S2, S3)
 WIDE, BASE, HIGH, BAR = 130.0, 192.0, 98.0, 7.0
+State = tuple[float, float, float]
 
 
-def states() -> list[tuple[float, float, float]]:
+def states() -> list[State]:
     """(m, l, a) after each block, from what was before and the block alone."""
     m, total, mixed, found = -np.inf, 0.0, 0.0, []
     for scores, values in zip(SCORES, VALUES, strict=True):
@@ -36,33 +36,11 @@ def states() -> list[tuple[float, float, float]]:
 def online_softmax(axes: Axes) -> str:
     """Bars e^(s - m) after each of four blocks, with m, l and a below."""
     found, old = states(), -np.inf
-    for block, (m, total, mixed) in enumerate(found):
-        left = MARGIN + WIDE * block
-        say(axes, left + 2, 46, f"after block {block}", ha="left", bold=True)
-        _bars(axes, left + 3, block, m, old)
-        for y, name, value in ((216, "m", m), (235, "l", total), (254, "a", mixed)):
-            say(axes, left + 16, y, name, bold=True)
-            say(axes, left + 30, y, f"= {value:.2f}", ha="left")
-        if m > old and block:
-            note(
-                axes,
-                left + 2,
-                70,
-                f"m rises: earlier\nbars {TIMES} {np.exp(old - m):.2f}",
-                color=style.INK,
-            )
-        elif block:
-            note(axes, left + 2, 63, "m stays")
-        old = m
-    rows = {
-        "m": "the largest score s so far; a bar is e^(s - m)",
-        "l": "the sum of the bars",
-        "a": f"the sum of bar {TIMES} value, here of one dimension",
-    }
-    for place, (name, text) in enumerate(rows.items()):
-        say(axes, MARGIN + 8, 290 + 18 * place, name, bold=True)
-        note(axes, MARGIN + 24, 290 + 18 * place, text)
-    m, total, mixed = found[-1]
+    for block, state in enumerate(found):
+        _after(axes, block, state, old)
+        old, *_ = state
+    _meanings(axes)
+    _, total, mixed = found[-1]
     say(axes, 528, 297, "the output", ha="right")
     say(axes, 528, 318, f"a / l = {mixed / total:.2f}", ha="right", bold=True, size=13)
     flat, values = np.exp(SCORES - SCORES.max()).ravel(), VALUES.ravel()
@@ -77,7 +55,35 @@ def online_softmax(axes: Axes) -> str:
     )
 
 
+def _after(axes: Axes, block: int, state: State, old: float) -> None:
+    """Bars and running numbers after a block; ``old`` is the maximum before it."""
+    left, (m, *_) = MARGIN + WIDE * block, state
+    say(axes, left + 2, 46, f"after block {block}", ha="left", bold=True)
+    _bars(axes, left + 3, block, m, old)
+    for y, name, value in zip((216, 235, 254), "mla", state, strict=True):
+        say(axes, left + 16, y, name, bold=True)
+        say(axes, left + 30, y, f"= {value:.2f}", ha="left")
+    if m > old and block:
+        text = f"m rises: earlier\nbars {TIMES} {np.exp(old - m):.2f}"
+        note(axes, left + 2, 70, text, color=style.INK)
+    elif block:
+        note(axes, left + 2, 63, "m stays")
+
+
+def _meanings(axes: Axes) -> None:
+    """What the running numbers are."""
+    rows = {
+        "m": "the largest score s so far; a bar is e^(s - m)",
+        "l": "the sum of the bars",
+        "a": f"the sum of bar {TIMES} value, here of one dimension",
+    }
+    for place, (name, text) in enumerate(rows.items()):
+        say(axes, MARGIN + 8, 290 + 18 * place, name, bold=True)
+        note(axes, MARGIN + 24, 290 + 18 * place, text)
+
+
 def _bars(axes: Axes, left: float, block: int, m: float, old: float) -> None:
+    """The bars of all blocks so far, dashed as they were where they have shrunk."""
     for one in range(block + 1):
         for place, score in enumerate(SCORES[one]):
             x = left + (BAR + 0.4) * (4 * one + place)

@@ -4,6 +4,7 @@ from matplotlib.axes import Axes
 
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
+    ALICE,
     MARGIN,
     S0,
     WIDTH,
@@ -20,6 +21,11 @@ from pagesim.story import Story
 
 SIZE, BLOCKS = 4, 8
 CELL, TOP = 56.0, 156.0
+FATES = {
+    "taken next": "a new block comes\nfrom the front; if it was\ncached, it is evicted",
+    "never used": "in the order\nof their ids",
+    "found again": "a hit takes its block\nout, wherever it is",
+}
 
 
 def _queue(story: Story) -> list[int]:
@@ -30,7 +36,7 @@ def _queue(story: Story) -> list[int]:
 def queue_ends(axes: Axes) -> str:
     """The queue after a request has left, who takes from where, and the null block."""
     story = Story(BLOCKS, block_size=SIZE, caching=True, engine="v1", record=False)
-    writer = story.arrive("Alice was beginning to get very tired of sitting by")
+    writer = story.arrive(ALICE)
     story.batch()
     table = writer.block_ids
     writer.leave()
@@ -38,40 +44,11 @@ def queue_ends(axes: Axes) -> str:
     cached = {b.block_id for b in pool.blocks if b.block_hash is not None}
     null = pool.null_block.block_id
     assert null not in after
-    say(axes, MARGIN, 56, "s0 leaves", ha="left", bold=True)
-    for place, block in enumerate(table):
-        full = block in cached
-        box = Box(MARGIN + 76 + 96 * place, 38, 88, 38)
-        says = "full, cached" if full else "not full"
-        node(axes, box, str(block), says, fill=SAVED if full else S0)
-    left = (WIDTH - CELL * len(after)) / 2
-    middles = {block: left + CELL * (place + 0.5) for place, block in enumerate(after)}
-    for block, x in middles.items():
-        fill = SAVED if block in cached else S0 if block in table else PAPER
-        node(axes, Box(x - CELL / 2, TOP, CELL, 34), str(block), fill=fill)
-    style.rectangle(axes, Box(left, TOP, CELL * len(after), 34), fill=None, width=2.2)
-    for place, block in enumerate(table):
-        x = MARGIN + 120 + 96 * place
-        level = 124 + 12 * (place % 2) if block in cached else 108
-        arrow(axes, (x, 77), (x, level), (middles[block], level), (middles[block], TOP - 2))
-    say(axes, left - 10, TOP + 17, "front", ha="right", bold=True)
-    say(axes, left + CELL * len(after) + 10, TOP + 17, "back", ha="left", bold=True)
+    _table(axes, table, cached)
+    middles = _cells(axes, after, table, cached)
+    _moves(axes, table, cached, middles)
     _null(axes, null)
-    ends = (
-        (
-            after[0],
-            "taken next",
-            "a new block comes\nfrom the front; if it was\ncached, it is evicted",
-        ),
-        (after[len(after) // 2], "never used", "in the order\nof their ids"),
-        (after[-1], "found again", "a hit takes its block\nout, wherever it is"),
-    )
-    for block, title, says in ends:
-        x = middles[block]
-        arrow(axes, (x, TOP + 35), (x, TOP + 54))
-        at = min(max(x, MARGIN + 72), WIDTH - MARGIN - 72)
-        say(axes, at, TOP + 66, title, bold=True)
-        note(axes, at, TOP + 82 + 7 * says.count("\n"), says, ha="center")
+    _fates(axes, [middles[block] for block in (after[0], after[len(after) // 2], after[-1])])
     foot(
         axes,
         294,
@@ -85,7 +62,47 @@ def queue_ends(axes: Axes) -> str:
     )
 
 
+def _table(axes: Axes, table: list[int], cached: set[int]) -> None:
+    """The blocks of the request that leaves."""
+    say(axes, MARGIN, 56, "s0 leaves", ha="left", bold=True)
+    for place, block in enumerate(table):
+        box = Box(MARGIN + 76 + 96 * place, 38, 88, 38)
+        says, fill = ("full, cached", SAVED) if block in cached else ("not full", S0)
+        node(axes, box, str(block), says, fill=fill)
+
+
+def _cells(axes: Axes, after: list[int], table: list[int], cached: set[int]) -> dict[int, float]:
+    """The queue from front to back; returns the middle of each block's cell."""
+    wide = CELL * len(after)
+    left = (WIDTH - wide) / 2
+    middles = {block: left + CELL * (place + 0.5) for place, block in enumerate(after)}
+    for block, x in middles.items():
+        fill = SAVED if block in cached else S0 if block in table else PAPER
+        node(axes, Box(x - CELL / 2, TOP, CELL, 34), str(block), fill=fill)
+    style.rectangle(axes, Box(left, TOP, wide, 34), fill=None, width=2.2)
+    say(axes, left - 10, TOP + 17, "front", ha="right", bold=True)
+    say(axes, left + wide + 10, TOP + 17, "back", ha="left", bold=True)
+    return middles
+
+
+def _moves(axes: Axes, table: list[int], cached: set[int], middles: dict[int, float]) -> None:
+    """An arrow from each block of the table to its place in the queue."""
+    for place, block in enumerate(table):
+        x, end = MARGIN + 120 + 96 * place, middles[block]
+        level = 124 + 12 * (place % 2) if block in cached else 108
+        arrow(axes, (x, 77), (x, level), (end, level), (end, TOP - 2))
+
+
 def _null(axes: Axes, block: int) -> None:
     """The block that a table names where there is nothing left to read."""
     box = Box(WIDTH - MARGIN - 130, 38, 130, 38)
     node(axes, box, f"{block}: the null block", "never in the queue", dashed=True)
+
+
+def _fates(axes: Axes, xs: list[float]) -> None:
+    """What becomes of the queue's first block, of one in the middle, and of the last."""
+    for x, (title, says) in zip(xs, FATES.items(), strict=True):
+        arrow(axes, (x, TOP + 35), (x, TOP + 54))
+        at = min(max(x, MARGIN + 72), WIDTH - MARGIN - 72)
+        say(axes, at, TOP + 66, title, bold=True)
+        note(axes, at, TOP + 82 + 7 * says.count("\n"), says, ha="center")

@@ -13,8 +13,8 @@ from pagesim.figures.book.kit import (
     drawing,
     foot,
     note,
-    panel,
     say,
+    sides,
 )
 from pagesim.figures.style import MUTED, PAPER, Box
 
@@ -37,29 +37,10 @@ WIDE, TALL, PARTED = 196.0, 52.0, 124.0
 @drawing("A server: one side knows only the ids of blocks, the other holds their bytes", 400)
 def server(axes: Axes, here: str = "") -> str:
     """The whole drawing; ``here`` is a part to point at."""
-    right = MARGIN + WIDE + PARTED
-    panel(axes, Box(MARGIN, 38, WIDE, 304), "Decides, in ids")
-    panel(axes, Box(right, 38, WIDE, 304), "Computes, in bytes")
-    for left, parts in ((MARGIN, IDS), (right, BYTES)):
-        pitch = 216 / (len(parts) - 1)
-        for place, (name, (does, alike)) in enumerate(parts.items()):
-            y = 66 + pitch * place
-            fill = LOOK if name == here else PAPER
-            style.rectangle(axes, Box(left + 9, y, WIDE - 18, TALL), fill=fill)
-            ink = style.ink_on(fill)
-            say(axes, left + WIDE / 2, y + 11, name, bold=True, color=ink)
-            note(axes, left + WIDE / 2, y + 26, does, color=ink, ha="center")
-            grey = ink if name == here else MUTED
-            note(axes, left + WIDE / 2, y + 41, f"OS: {alike}", color=grey, ha="center")
-            if place:
-                ends = (left + WIDE / 2, y - pitch + TALL), (left + WIDE / 2, y - 1)
-                arrow(axes, *(ends[::-1] if name == "cache engine" else ends))
-    middle, near, far = MARGIN + WIDE + PARTED / 2, MARGIN + WIDE + 4, right - 4
-    note(axes, middle, 66, "every step:\ntables, slots,", ha="center")
-    arrow(axes, (near, 92), (far, 92), width=2)
-    note(axes, middle, 118, "blocks to copy\nand to swap", ha="center")
-    arrow(axes, (near, 236), (far, 236), dashed=True)
-    note(axes, middle, 262, "an id here is\na page there", ha="center")
+    sides(axes, 38, WIDE, 304)
+    _side(axes, MARGIN, IDS, here)
+    _side(axes, MARGIN + WIDE + PARTED, BYTES, here)
+    _between(axes)
     foot(
         axes,
         360,
@@ -72,6 +53,34 @@ def server(axes: Axes, here: str = "") -> str:
         "kernels, tensors, cache engine. In every step the left side sends tables, slots and the "
         f"blocks to copy and to swap. In an operating system: {pairs}; a request is a process."
     )
+
+
+def _side(axes: Axes, left: float, parts: dict[str, tuple[str, str]], here: str) -> None:
+    """The parts of a side under each other, with an arrow from one to the next."""
+    middle, pitch = left + WIDE / 2, 216 / (len(parts) - 1)
+    for place, (name, (does, alike)) in enumerate(parts.items()):
+        y = 66 + pitch * place
+        fill = LOOK if name == here else PAPER
+        style.rectangle(axes, Box(left + 9, y, WIDE - 18, TALL), fill=fill)
+        ink = style.ink_on(fill)
+        say(axes, middle, y + 11, name, bold=True, color=ink)
+        note(axes, middle, y + 26, does, color=ink, ha="center")
+        grey = ink if name == here else MUTED
+        note(axes, middle, y + 41, f"OS: {alike}", color=grey, ha="center")
+        if place:
+            ends = (middle, y - pitch + TALL), (middle, y - 1)
+            arrow(axes, *(ends[::-1] if name == "cache engine" else ends))
+
+
+def _between(axes: Axes) -> None:
+    """What the left side sends to the right one, and how ids become places there."""
+    near, far = MARGIN + WIDE + 4, MARGIN + WIDE + PARTED - 4
+    middle = MARGIN + WIDE + PARTED / 2
+    note(axes, middle, 66, "every step:\ntables, slots,", ha="center")
+    arrow(axes, (near, 92), (far, 92), width=2)
+    note(axes, middle, 118, "blocks to copy\nand to swap", ha="center")
+    arrow(axes, (near, 236), (far, 236), dashed=True)
+    note(axes, middle, 262, "an id here is\na page there", ha="center")
 
 
 @drawing("You are here", 72, titled=False)

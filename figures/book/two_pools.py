@@ -49,13 +49,8 @@ def two_pools(axes: Axes) -> str:
     for place, (title, tables) in enumerate(zip(titles, found, strict=True)):
         _moment(axes, MARGIN + PITCH * place, title, tables)
     for place, (name, pairs) in enumerate(zip(("swap out", "swap in"), moves, strict=True)):
-        text = ", ".join(f"{one} → {other}" for one, other in pairs)
-        sides = "GPU → CPU" if place == 0 else "CPU → GPU"
         x = MARGIN + PITCH * (place + 1) - (PITCH - WIDE) / 2
-        arrow(axes, (x - 8, 128), (x + 8, 128), width=2)
-        say(axes, x, 296, name, bold=True)
-        note(axes, x, 312, f"indices {sides}:", ha="center")
-        say(axes, x, 328, text)
+        _moves(axes, x, name, "GPU → CPU" if place == 0 else "CPU → GPU", pairs)
     foot(
         axes,
         350,
@@ -72,21 +67,32 @@ def two_pools(axes: Axes) -> str:
 
 
 def _moment(axes: Axes, left: float, title: str, tables: Moment) -> None:
+    """Both pools, each block with its owner, and the table of s0."""
     panel(axes, Box(left, 38, WIDE, 242), title)
     owners = {block: name for name, ids in tables.items() for block in ids}
     for name, begin, count, top in (("GPU", 0, GPU, 64.0), ("CPU", GPU, CPU, 154.0)):
         note(axes, left + 9, top + 6, f"{name} pool")
         for index in range(count):
-            block = begin + index
             x, y = left + 8 + 49 * (index % 3), top + 15 + 32 * (index // 3)
-            owner = owners.get(block)
-            fill = {None: PAPER, "s0": S0, "s1": S1}[owner]
-            hatch = CPU_HATCH if owner and name == "CPU" else ""
-            style.rectangle(axes, Box(x, y, 46, 28), fill=fill, hatch=hatch)
-            ink = style.ink_on(fill)
-            style.rectangle(axes, Box(x + 3, y + 4, 40, 20), fill=fill, edge=None)
-            text = f"{block}: {owner}" if owner else str(block)
-            say(axes, x + 23, y + 14, text, bold=bool(owner), color=ink)
+            _block(axes, x, y, begin + index, owners.get(begin + index))
     note(axes, left + 9, 260, "table of s0", color=style.INK)
     for place, block in enumerate(tables["s0"]):
         node(axes, Box(left + 78 + 25 * place, 248, 25, 24), str(block), fill=S0)
+
+
+def _block(axes: Axes, x: float, y: float, block: int, owner: str | None) -> None:
+    """A block with its owner, hatched if it is the CPU's; its text has a plain ground."""
+    fill = {None: PAPER, "s0": S0, "s1": S1}[owner]
+    hatch = CPU_HATCH if owner and block >= GPU else ""
+    style.rectangle(axes, Box(x, y, 46, 28), fill=fill, hatch=hatch)
+    style.rectangle(axes, Box(x + 3, y + 4, 40, 20), fill=fill, edge=None)
+    text = f"{block}: {owner}" if owner else str(block)
+    say(axes, x + 23, y + 14, text, bold=bool(owner), color=style.ink_on(fill))
+
+
+def _moves(axes: Axes, x: float, name: str, sides: str, pairs: list[tuple[int, int]]) -> None:
+    """What moves between two moments."""
+    arrow(axes, (x - 8, 128), (x + 8, 128), width=2)
+    say(axes, x, 296, name, bold=True)
+    note(axes, x, 312, f"indices {sides}:", ha="center")
+    say(axes, x, 328, ", ".join(f"{one} → {other}" for one, other in pairs))

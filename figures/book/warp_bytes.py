@@ -1,77 +1,47 @@
 """Chapter on the CUDA kernel: the bytes of one load of a warp, in two layouts of the keys."""
 
-import json
-from typing import Any
-
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
-    DATA,
+    COLORS,
     INNER,
     MARGIN,
-    S0,
-    S1,
     SMALL,
     arrow,
+    data,
     drawing,
+    node,
     note,
     panel,
     say,
 )
 from pagesim.figures.style import HELD, MUTED, Box
+from pagesim.files.jsonl import JsonObject
 
 SECTOR = 32
-LANE, LEFT = INNER / 32, MARGIN
+LANE = INNER / 32
 
 
 @drawing("One load of a warp: vLLM's key layout leaves no byte unused", 360)
 def warp_bytes(axes: Axes) -> str:
     """A warp, its groups and tokens; under it what they read of memory, twice."""
-    data = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
-    config, load = data["config"], data["k"][0]
-    group, tokens = config["thread_group_size"], load["token"]
-    piece = config["x"] * config["cache_bytes"]
-    say(
-        axes,
-        LEFT,
-        46,
-        f"a warp: 32 lanes; each group of {group} has a token of the block",
-        ha="left",
-        bold=True,
-    )
-    for lane, token in enumerate(tokens):
-        box = Box(LEFT + LANE * lane, 62, LANE, 24)
-        style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
-        say(axes, *box.center, str(lane), size=SMALL, color=style.ON_LIGHT)
-        if lane % group == 0:
-            whole = Box(box.x, box.y, LANE * group, 24)
-            style.rectangle(axes, whole, fill=None, width=1.6)
-            say(axes, whole.center[0], 97, f"t{token}", size=SMALL, bold=True)
-    naive = _sectors(data["footprints"]["k_token_major"])
-    ours = _sectors(data["footprints"]["k"])
+    found = data("thread_map")
+    config, tokens = found["config"], found["k"][0]["token"]
+    group, piece = config["thread_group_size"], config["x"] * config["cache_bytes"]
     row = config["head_size"] * config["cache_bytes"]
+    naive = _sectors(found["footprints"]["k_token_major"])
+    ours = _sectors(found["footprints"]["k"])
+    _warp(axes, tokens, group)
     panel(axes, Box(MARGIN, 114, INNER, 112), "natural: the key of a token lies in one piece")
-    _strip(axes, 158, len(naive), piece, gaps=True)
-    note(
-        axes,
-        MARGIN + 9,
-        208,
-        f"{len(naive)} sectors, {row} bytes apart: {SECTOR * len(naive)} bytes moved, "
-        f"{sum(naive)} wanted",
-    )
-    panel(
-        axes,
-        Box(MARGIN, 238, INNER, 112),
-        f"vLLM: the same {piece} bytes of all tokens lie together",
-    )
-    _strip(axes, 276, len(ours), piece, gaps=False)
-    note(
-        axes,
-        MARGIN + 9,
-        332,
-        f"{len(ours)} sectors in a row: {SECTOR * len(ours)} bytes moved, all wanted",
-    )
+    _apart(axes, 158, len(naive), piece)
+    moved = f"{SECTOR * len(naive)} bytes moved, {sum(naive)} wanted"
+    note(axes, MARGIN + 9, 208, f"{len(naive)} sectors, {row} bytes apart: {moved}")
+    together = f"vLLM: the same {piece} bytes of all tokens lie together"
+    panel(axes, Box(MARGIN, 238, INNER, 112), together)
+    _together(axes, 276, len(ours), piece)
+    moved = f"{SECTOR * len(ours)} bytes moved, all wanted"
+    note(axes, MARGIN + 9, 332, f"{len(ours)} sectors in a row: {moved}")
     style.rectangle(axes, Box(392, 202, 16, 12), fill=HELD, width=0.7)
     note(axes, 414, 208, "not wanted")
     return (
@@ -83,35 +53,51 @@ def warp_bytes(axes: Axes) -> str:
     )
 
 
-def _sectors(lines: list[dict[str, Any]]) -> list[int]:
+def _warp(axes: Axes, tokens: list[int], group: int) -> None:
+    """The lanes in their groups, each with the token that it reads."""
+    text = f"a warp: 32 lanes; each group of {group} has a token of the block"
+    say(axes, MARGIN, 46, text, ha="left", bold=True)
+    for lane, token in enumerate(tokens):
+        box = Box(MARGIN + LANE * lane, 62, LANE, 24)
+        _piece(axes, box, token, str(lane))
+        if lane % group == 0:
+            whole = Box(box.x, box.y, LANE * group, 24)
+            style.rectangle(axes, whole, fill=None, width=1.6)
+            say(axes, whole.center[0], 97, f"t{token}", size=SMALL, bold=True)
+
+
+def _sectors(lines: list[JsonObject]) -> list[int]:
     """The wanted bytes of each sector that the load touches."""
     return [count for one in lines for count in one["bytes"] if count]
 
 
-def _strip(axes: Axes, y: float, count: int, piece: int, gaps: bool) -> None:
-    """Sectors of memory with the tokens' pieces; what is between them is a gap."""
-    per = 1 if gaps else SECTOR // piece
-    wide, room = (22.0, 31.0) if gaps else (48.0, 48.0)
-    for sector in range(count):
-        x = MARGIN + 12 + room * sector
-        each = wide * piece / SECTOR
-        for place in range(SECTOR // piece):
-            token = per * sector + place
-            box = Box(x + each * place, y, each, 28)
-            if place < per:
-                style.rectangle(axes, box, fill=(S0, S1)[token % 2], width=0.6)
-                if not gaps:
-                    say(axes, *box.center, f"t{token}", size=SMALL, color=style.ON_LIGHT)
-            else:
-                style.rectangle(axes, box, fill=HELD, width=0.6)
+def _apart(axes: Axes, y: float, count: int, piece: int) -> None:
+    """A sector for each token: its piece, the bytes that are not wanted, and a gap."""
+    wide, pitch = 22.0, 31.0
+    each = wide * piece / SECTOR
+    for token in range(count):
+        x = MARGIN + 12 + pitch * token
+        _piece(axes, Box(x, y, each, 28), token)
+        for place in range(1, SECTOR // piece):
+            style.rectangle(axes, Box(x + each * place, y, each, 28), fill=HELD, width=0.6)
         style.rectangle(axes, Box(x, y, wide, 28), fill=None, width=1.4)
-        if gaps:
-            say(axes, x + each / 2, y - 8, f"t{sector}", size=SMALL)
-            arrow(
-                axes,
-                (x + wide + 1, y + 14),
-                (x + room - 1, y + 14),
-                head=False,
-                color=MUTED,
-                dashed=True,
-            )
+        say(axes, x + each / 2, y - 8, f"t{token}", size=SMALL)
+        gap = (x + wide + 1, y + 14), (x + pitch - 1, y + 14)
+        arrow(axes, *gap, head=False, color=MUTED, dashed=True)
+
+
+def _together(axes: Axes, y: float, count: int, piece: int) -> None:
+    """Sectors side by side, full of the tokens' pieces."""
+    wide, per = 48.0, SECTOR // piece
+    each = wide * piece / SECTOR
+    for sector in range(count):
+        x = MARGIN + 12 + wide * sector
+        for place in range(per):
+            token = per * sector + place
+            _piece(axes, Box(x + each * place, y, each, 28), token, f"t{token}")
+        style.rectangle(axes, Box(x, y, wide, 28), fill=None, width=1.4)
+
+
+def _piece(axes: Axes, box: Box, token: int, text: str = "") -> None:
+    """What belongs to a token: neighbours differ in colour."""
+    node(axes, box, text, fill=COLORS[token % 2], width=0.6, bold=False, size=SMALL)

@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 
-from pagesim.figures.book.kit import LOOK, MARGIN, WIDTH, arrow, drawing, node, note, panel
+from pagesim.figures.book.kit import LOOK, MARGIN, WIDTH, arrow, drawing, node, note, sides
 from pagesim.figures.style import Box
 
 SIDE = 200.0
@@ -12,38 +12,9 @@ SIDE = 200.0
 def word_loop(axes: Axes) -> str:
     """The two sides of the server, and above them the way of a word."""
     right = WIDTH - MARGIN - SIDE
-    places = {
-        "prompt": (MARGIN, "text"),
-        "tokens": (MARGIN + 106, "numbers"),
-        "next word": (right, "the highest"),
-        "logits": (right + 106, "one per word"),
-    }
-    for name, (x, says) in places.items():
-        node(axes, Box(x, 40, 94, 40), name, says, fill=LOOK)
-    tokens, logits = MARGIN + 153, right + 153
-    arrow(axes, (MARGIN + 94, 60), (MARGIN + 104, 60))
-    arrow(axes, (right + 106, 60), (right + 96, 60))
-    arrow(axes, (right - 1, 60), (MARGIN + 202, 60), width=2)
-    note(axes, WIDTH / 2, 78, "is the\nnext token", ha="center")
-    panel(axes, Box(MARGIN, 118, SIDE, 156), "Decides, in ids")
-    panel(axes, Box(right, 118, SIDE, 156), "Computes, in bytes")
-    node(axes, Box(MARGIN + 9, 146, SIDE - 18, 52), "scheduler", "which tokens are next")
-    node(axes, Box(MARGIN + 9, 214, SIDE - 18, 52), "block manager", "tables and slots")
-    node(
-        axes, Box(right + 9, 146, SIDE - 18, 52), "model", "every token, layer by layer", fill=LOOK
-    )
-    node(axes, Box(right + 9, 214, SIDE - 18, 52), "kernels", "write and read the pages")
-    arrow(axes, (tokens, 81), (tokens, 144), width=2)
-    arrow(axes, (MARGIN + SIDE / 2, 198), (MARGIN + SIDE / 2, 212))
-    arrow(axes, (logits, 144), (logits, 82), width=2)
-    for x, ends in ((right + 70, (198, 212)), (right + SIDE - 70, (213, 200))):
-        arrow(axes, *((x, y) for y in ends))
-    note(axes, right + 64, 205, "q, k, v", ha="right")
-    note(axes, right + SIDE - 64, 205, "output")
-    arrow(axes, (MARGIN + SIDE + 2, 172), (right - 2, 172), width=2)
-    note(axes, WIDTH / 2, 150, "tokens,\npositions", ha="center")
-    arrow(axes, (MARGIN + SIDE + 2, 240), (right - 2, 240), width=2)
-    note(axes, WIDTH / 2, 226, "tables, slots", ha="center")
+    _words(axes, right)
+    _parts(axes, right)
+    _ways(axes, right)
     note(axes, MARGIN, 292, "Yellow: new. The rest is as in chapter 0.")
     return (
         "The server of chapter 0, with its two sides: scheduler and block manager decide in ids, "
@@ -53,3 +24,44 @@ def word_loop(axes: Axes) -> str:
         "layer. The model gives logits, the highest one is the next word, and the word is the "
         "next token."
     )
+
+
+def _words(axes: Axes, right: float) -> None:
+    """What a word is on its way: the next one becomes a token again."""
+    places = {
+        "prompt": (MARGIN, "text"),
+        "tokens": (MARGIN + 106, "numbers"),
+        "next word": (right, "the highest"),
+        "logits": (right + 106, "one per word"),
+    }
+    for name, (x, says) in places.items():
+        node(axes, Box(x, 40, 94, 40), name, says, fill=LOOK)
+    arrow(axes, (MARGIN + 94, 60), (MARGIN + 104, 60))
+    arrow(axes, (right + 106, 60), (right + 96, 60))
+    arrow(axes, (right - 1, 60), (MARGIN + 202, 60), width=2)
+    note(axes, WIDTH / 2, 78, "is the\nnext token", ha="center")
+
+
+def _parts(axes: Axes, right: float) -> None:
+    """Both sides of the server, with two parts each."""
+    sides(axes, 118, SIDE, 156)
+    left, wide = MARGIN + 9, SIDE - 18
+    node(axes, Box(left, 146, wide, 52), "scheduler", "which tokens are next")
+    node(axes, Box(left, 214, wide, 52), "block manager", "tables and slots")
+    node(axes, Box(right + 9, 146, wide, 52), "model", "every token, layer by layer", fill=LOOK)
+    node(axes, Box(right + 9, 214, wide, 52), "kernels", "write and read the pages")
+
+
+def _ways(axes: Axes, right: float) -> None:
+    """What the words give to the parts, and the parts to each other and to the words."""
+    tokens, logits = MARGIN + 153, right + 153
+    arrow(axes, (tokens, 81), (tokens, 144), width=2)
+    arrow(axes, (MARGIN + SIDE / 2, 198), (MARGIN + SIDE / 2, 212))
+    arrow(axes, (logits, 144), (logits, 82), width=2)
+    for x, ends in ((right + 70, (198, 212)), (right + SIDE - 70, (213, 200))):
+        arrow(axes, *((x, y) for y in ends))
+    note(axes, right + 64, 205, "q, k, v", ha="right")
+    note(axes, right + SIDE - 64, 205, "output")
+    for y, above, text in ((172, 22, "tokens,\npositions"), (240, 14, "tables, slots")):
+        arrow(axes, (MARGIN + SIDE + 2, y), (right - 2, y), width=2)
+        note(axes, WIDTH / 2, y - above, text, ha="center")
