@@ -31,9 +31,9 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
 
     pagesim's classes carry out the operations of each trace, and every result is compared with
     vLLM's. --recorder prints record_vllm.py, a script that records such a trace of your own vLLM.
-    With -o, one trace is also written as a page that plays it: the longest part, unless --part
-    selects another. Exit code 0 when all operations are equal, 1 when any operation differs, 2 when
-    a file is not a trace.
+    With -o, the longest part of a trace is also written as a page that plays it; --part selects
+    another part. Exit code 0 when all operations are equal, 1 when any operation differs, 2 when a
+    file is not a trace.
     """
     from pagesim.replay import TraceError, record_vllm, replay_file
 

@@ -68,8 +68,8 @@ class State:
     be found by content, and ``computed`` the blocks, owned or cached, whose keys and values exist.
     ``requests`` names the first sequence of each request in the queues.
 
-    Pools, lists and queues are shown by name, in this order. V0 has "GPU" and "CPU", "GPU free
-    list", "GPU evictor", … and "waiting", "running", "swapped".
+    Pools, lists and queues have names, and are shown in the order of their mappings. V0 has "GPU"
+    and "CPU", "GPU free list", "GPU evictor", … and "waiting", "running", "swapped".
     """
 
     block_size: int

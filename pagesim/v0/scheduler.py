@@ -90,7 +90,7 @@ class Scheduler:
 
     @event(first_seq_id, kind="arrive", called="add_seq_group", queues=True)
     def add_seq_group(self, seq_group: SequenceGroup) -> None:
-        """Queue a new request. UsageError unless it is one waiting sequence with a token."""
+        """Queue a new request. UsageError unless it has one waiting sequence, which has a token."""
         check_new(seq_group)
         if self._by_priority or self._delay.factor > 0:
             check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
@@ -148,11 +148,11 @@ class Scheduler:
         return finished
 
     def has_unfinished_seqs(self) -> bool:
-        """Whether any group waits, runs or is swapped out."""
+        """Whether any group is waiting, running or swapped out."""
         return bool(self.waiting or self.running or self.swapped)
 
     def get_num_unfinished_seq_groups(self) -> int:
-        """Return the number of groups that wait, run or are swapped out."""
+        """Return the number of groups that are waiting, running or swapped out."""
         return len(self.waiting) + len(self.running) + len(self.swapped)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:

@@ -159,7 +159,7 @@ class BlockPool:
     def get_cached_block(
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
     ) -> list[KVCacheBlock] | None:
-        """Return, for each group, the block that holds this content; None if a group has none."""
+        """Return a block with this content for each group, or None unless every group has one."""
         if list(kv_cache_group_ids) != [0]:
             raise UnsupportedError(
                 f"kv_cache_group_ids must be [0], not {kv_cache_group_ids}: hybrid models, with "

@@ -205,8 +205,8 @@ class CpuGpuBlockAllocator:
     ) -> dict[int, int]:
         """Move ``blocks`` to ``dst_device``; the handles get new ids. Returns {old id: new id}.
 
-        All ids of the source are released before the first one of the destination is taken. The
-        table that holds them must be refreshed: ``table.update(blocks)``. NoFreeBlocksError if the
+        All ids of the source are released before the first one of the destination is taken. Refresh
+        the table that holds the blocks with ``table.update(blocks)``. NoFreeBlocksError if the
         destination has no room, UsageError if a block does not live on ``src_device``.
         """
         source, target = self.allocator_on(src_device), self.allocator_on(dst_device)

@@ -35,7 +35,7 @@ from pagesim.v0.state import read_pools
 class NaiveBlock:
     """A handle on one physical block: its tokens, and the id under which they are stored.
 
-    ``token_ids`` holds at most ``block_size`` tokens; ``block_id`` is None once it was freed.
+    ``token_ids`` holds at most ``block_size`` tokens; ``block_id`` is None after it has been freed.
     Writing to a block that another handle shares first moves this handle to a new block.
     """
 
