@@ -97,8 +97,8 @@ def hidden(cell: NotebookNode) -> bool:
 def test_the_time_is_what_its_length_takes(name: str) -> None:
     text = "\n".join(cell.source for cell in chapter(name).cells if cell.cell_type == "markdown")
     said = re.search(r"^\*\*Time:\*\* about (\d+) minutes", text, re.MULTILINE)
-    assert said and abs(int(said[1]) - minutes(chapter(name))) <= 5
-    assert int(said[1]) <= 50
+    assert said and abs(int(said[1]) - minutes(chapter(name))) < 3
+    assert int(said[1]) <= 45
 
 
 @every_chapter
