@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-TOTAL, FILE = 450, 10
-"""Seconds for all tests, and for one file of them. The aim for all is 360."""
+TOTAL, FILE = 360, 10
+"""Seconds for all tests, and for one file of them."""
 
 NOISE = 1.5
-"""What a file may take on a busy machine: the same file was measured at 8 and at 12."""
+"""A busy machine measures so many times as much: all tests 316 and 447, one file 8 and 12."""
 
 
 def used() -> float:
@@ -89,7 +89,7 @@ class Budget:
             if cost > FILE * NOISE:
                 slow.append(f"{name}: {cost:.1f} s of {FILE}")
         total = self.all / self.second
-        return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL)
+        return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL * NOISE)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("budget")
