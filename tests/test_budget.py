@@ -42,7 +42,7 @@ def test_what_all_of_them_may_take() -> None:
     spent = budget.Budget.__new__(budget.Budget)
     most = 2 * budget.NOISE * budget.FILE
     spent.files, spent.seconds = budget.Counter(a=most - 0.1, b=most + 0.1), [1.0, 3.0]
-    spent.all = 2 * budget.TOTAL
+    spent.all = 2 * budget.NOISE * budget.TOTAL
     assert [line.split(":")[0] for line in spent.over()] == ["b"]
     spent.all += 1
     assert [line.split(":")[0] for line in spent.over()] == ["b", "all tests"]
