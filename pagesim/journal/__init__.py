@@ -31,6 +31,7 @@ from pagesim.journal.effects import (
     FAILED,
     LEAVE,
     OPEN,
+    PATCH,
     Name,
     Row,
     check_recordable,
@@ -176,6 +177,17 @@ class Journal:
         if inverse is not None and self._marks:
             self._inverses.append((inverse, args))
 
+    def was_at(self, key: Any, *containers: Any) -> None:
+        """:meth:`was` for what is at an index, or in a slice, of these lists or dicts."""
+        if self._marks:
+            for each in containers:
+                self._inverses.append((each.__setitem__, (key, each[key])))
+
+    def patched(self, table: Hashable, start: int, block_ids: Sequence[int]) -> None:
+        """:meth:`note` the entries of ``table`` from ``start`` on; ``block_ids`` has all."""
+        if self.recording:
+            self._rows.append((PATCH, table, start, block_ids[start:]))
+
     def opened(self, table: Hashable, name: Name) -> None:
         """:meth:`note` that ``table`` begins, empty, as ``name``."""
         self.note((OPEN, table, name, [], 0, []))
@@ -285,7 +297,7 @@ class Journal:
 
 
 def event(  # noqa: C901 (the way of every call: a call less is speed)
-    subject: Callable[..., Hashable] = lambda *_: None,
+    subject: Callable[..., Hashable] | None = None,
     kind: str | None = None,
     called: str | None = None,
     queues: bool = False,
@@ -298,10 +310,12 @@ def event(  # noqa: C901 (the way of every call: a call less is speed)
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
     marks a scheduler's decision: not an event where only its block manager is recorded. With
-    ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` first tells a
-    recorder that has not seen the table what it holds: its ``opening()``. An ``atomic`` one is a
-    transaction without a recorder as well. An event is a public call: it is `explained`.
+    ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` concerns its
+    table, and first tells a recorder that has not seen the table what it holds: its ``opening()``.
+    An ``atomic`` one is a transaction without a recorder as well. An event is a public call: it is
+    `explained`.
     """
+    concerns = subject or (lambda self, *_: self if of_table else None)
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
         what = kind or method.__name__
@@ -330,7 +344,7 @@ def event(  # noqa: C901 (the way of every call: a call less is speed)
                 else:
                     result = method(self, *args)  # type: ignore[call-arg]
                 if journal._rows or not if_changed:
-                    journal.close(what, subject(self, result, *args))
+                    journal.close(what, concerns(self, result, *args))
                 marks.pop()
                 if not marks:
                     journal._inverses.clear()
@@ -338,7 +352,7 @@ def event(  # noqa: C901 (the way of every call: a call less is speed)
                 journal.__exit__(type(error), error, None)
                 clear = explain(error, method, (self, *args), kwargs)
                 try:
-                    name = subject(self, None, *args, *kwargs.values())
+                    name = concerns(self, None, *args, *kwargs.values())
                 except (AttributeError, TypeError):  # what was passed has no name
                     name = None
                 journal.fail(called or what, name, clear)

@@ -8,24 +8,17 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/block_table.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pagesim.checks import Natural, Positive, Tokens, check_int, checked
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import NULL, OPEN, PATCH, Row
+from pagesim.journal.effects import NULL, OPEN, Row
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device
 
-
-def itself(table: BlockTable, *_: Any) -> BlockTable:
-    """The subject of a table's events: the table itself."""
-    return table
-
-
-table_event = event(itself, of_table=True)
-growth = event(itself, of_table=True, atomic=True)
+table_event = event(of_table=True)
+growth = event(of_table=True, atomic=True)
 
 
 def _ids_of(blocks: list[Block]) -> list[int]:
@@ -56,7 +49,8 @@ class BlockTable:
             raise UsageError(
                 f"block_size must be the allocator's {block_allocator.block_size}, not {block_size}"
             )
-        self._block_size = block_size
+        self.block_size = block_size
+        """The number of slots in a block."""
         self._allocator = block_allocator
         self._gpu = block_allocator.allocator_on(Device.GPU)
         self.journal = block_allocator.journal
@@ -85,11 +79,6 @@ class BlockTable:
         kept = [token for block in self._blocks for token in block.token_ids]
         return [0] * (self.num_full_slots - len(kept)) + kept
 
-    @property
-    def block_size(self) -> int:
-        """The number of slots in a block."""
-        return self._block_size
-
     def get_unseen_token_ids(self, sequence_token_ids: list[int]) -> list[int]:
         """Return the tokens at the end of a sequence that the table does not yet hold."""
         return sequence_token_ids[self.num_full_slots :]
@@ -108,7 +97,7 @@ class BlockTable:
         """Return the number of blocks that appending may write to; a partial last block counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
-        return cdiv(num_slots, self._block_size) - self.num_full_slots // self._block_size
+        return cdiv(num_slots, self.block_size) - self.num_full_slots // self.block_size
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -123,9 +112,9 @@ class BlockTable:
             raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
         if not token_ids:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
-        allocator, block_size = self._allocator.allocator_on(device), self._block_size
-        chunks = [token_ids[i : i + block_size] for i in range(0, len(token_ids), block_size)]
-        partial = chunks.pop() if len(chunks[-1]) < block_size else None
+        allocator = self._allocator.allocator_on(device)
+        chunks = self._chunk_token_blocks_for_append(token_ids)
+        partial = chunks.pop() if len(chunks[-1]) < self.block_size else None
         self.journal.append(self, 0, token_ids, setattr, self, "num_full_slots", 0)
         blocks: list[Block] = []
         block: Block | None = None
@@ -142,8 +131,8 @@ class BlockTable:
     def append_token_ids(
         self,
         token_ids: Tokens,
-        num_lookahead_slots: int = 0,
-        num_computed_slots: int | None = None,
+        num_lookahead_slots: Natural = 0,
+        num_computed_slots: Natural | None = None,
     ) -> None:
         """Append tokens, and reserve lookahead slots for the next ones.
 
@@ -158,8 +147,6 @@ class BlockTable:
         if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
             self._write(tokens)  # only taking a block can fail, and that comes first
             return
-        self._check_allocated()
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         if self._num_window_blocks is not None:
             self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
         self._add_blocks(len(tokens) + num_lookahead_slots)
@@ -168,44 +155,42 @@ class BlockTable:
 
     def _chunk_token_blocks_for_append(self, tokens: Sequence[int]) -> list[Sequence[int]]:
         """The tokens that go into the partial last block, and those of each block after it."""
-        room = self._block_size - self.num_full_slots % self._block_size
-        starts = range(room, len(tokens), self._block_size)
-        chunks = [tokens[:room], *(tokens[i : i + self._block_size] for i in starts)]
+        room = self.block_size - self.num_full_slots % self.block_size
+        starts = range(room, len(tokens), self.block_size)
+        chunks = [tokens[:room], *(tokens[i : i + self.block_size] for i in starts)]
         return chunks if tokens else []
 
     def _write(self, tokens: Sequence[int]) -> None:
         """Write into the partial last block, or into the next one; all tokens fit there."""
-        full, ids, journal = self.num_full_slots, self._ids, self.journal
-        index = full // self._block_size
+        full, ids = self.num_full_slots, self._ids
+        index = full // self.block_size
         if index == len(ids):
             self._add_blocks(1)
         block = self._blocks[index]
-        if journal.active:  # once per token
-            journal.append(self, full, tokens, setattr, self, "num_full_slots", full)
+        if self.journal.active:  # once per token
+            self.journal.append(self, full, tokens, setattr, self, "num_full_slots", full)
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
             self._replace(index, block)
-            self._note_entries(index)
+            self.journal.patched(self, index, ids)
         self.num_full_slots = full + len(tokens)
 
     def _add_blocks(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty."""
         self._check_allocated()
         blocks, ids, before = self._blocks, self._ids, len(self._blocks)
-        missing = num_empty_slots + self.num_full_slots - before * self._block_size
-        for _ in range(cdiv(missing, self._block_size)):
+        missing = num_empty_slots + self.num_full_slots - before * self.block_size
+        if missing <= 0:
+            return
+        self.journal.was_at(slice(before, None), blocks, ids)
+        for _ in range(cdiv(missing, self.block_size)):
             blocks.append(self._gpu.allocate_mutable_block(blocks[-1]))
             ids.append(blocks[-1].block_id)  # type: ignore[arg-type]
-            if self.journal.active:  # once per block
-                self.journal.undo(blocks.pop)
-                self.journal.undo(ids.pop)
-        if missing > 0:
-            self._note_entries(before)
+        self.journal.patched(self, before, ids)
 
     def _replace(self, index: int, block: Block) -> None:
         """Hold another block here, or read the id of the same one again."""
-        self.journal.undo(self._blocks.__setitem__, index, self._blocks[index])
-        self.journal.undo(self._ids.__setitem__, index, self._ids[index])
+        self.journal.was_at(index, self._blocks, self._ids)
         self._blocks[index], self._ids[index] = block, block.block_id  # type: ignore[assignment]
 
     @growth
@@ -217,9 +202,8 @@ class BlockTable:
         """How many blocks at the front are outside the window of every later token."""
         if num_computed_slots is None:
             raise UsageError("num_computed_slots must be given: the table has a sliding window")
-        check_int("num_computed_slots", num_computed_slots, 0)
-        end = num_computed_slots // self._block_size - (self._num_window_blocks or 0)
-        if end > self.num_full_slots // self._block_size:
+        end = num_computed_slots // self.block_size - (self._num_window_blocks or 0)
+        if end > self.num_full_slots // self.block_size:
             raise UsageError(
                 f"num_computed_slots is {num_computed_slots}, but the table holds "
                 f"{self.num_full_slots} tokens: the next token would be outside its own window"
@@ -238,7 +222,7 @@ class BlockTable:
             self.journal.note((NULL, null_block.block_id, self, index))
         self.journal.was(self, "_num_dropped_blocks")
         self._num_dropped_blocks = end
-        self._note_entries(before)
+        self.journal.patched(self, before, self._ids)
 
     # -- sharing, moving, freeing ----------------------------------------------------------------
 
@@ -246,12 +230,8 @@ class BlockTable:
     def fork(self) -> BlockTable:
         """Make a second table on the same blocks; both tables share them until one writes."""
         self._check_allocated()
-        table = BlockTable(
-            self._block_size,
-            self._allocator,
-            max_block_sliding_window=self._num_window_blocks,
-        )
-        table._hold(self._allocator.fork_blocks(self._blocks))
+        blocks = self._allocator.fork_blocks(self._blocks)
+        table = BlockTable(self.block_size, self._allocator, blocks, self._num_window_blocks)
         table._num_dropped_blocks = self._num_dropped_blocks
         table.num_full_slots = self.num_full_slots
         self.journal.note((OPEN, table, None, self, self.num_full_slots, table._ids.copy()))
@@ -261,7 +241,7 @@ class BlockTable:
     def update(self, blocks: Sequence[Block]) -> None:
         """Replace the table's blocks; after a swap, this also updates their ids."""
         self._hold(blocks)
-        self._note_entries(0)
+        self.journal.patched(self, 0, self._ids)
 
     def _hold(self, blocks: Iterable[Block]) -> None:
         held = list(blocks)
@@ -289,7 +269,3 @@ class BlockTable:
     def opening(self) -> Row:
         """Describe the whole table to a recorder that has not seen it before."""
         return OPEN, self, None, self.token_ids, self.num_full_slots, self._ids.copy()
-
-    def _note_entries(self, start: int) -> None:
-        if self.journal.active:
-            self.journal.note((PATCH, self, start, self._ids[start:]))
