@@ -7,6 +7,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from functools import partial
 from itertools import repeat
 from types import NoneType, UnionType
@@ -109,6 +110,19 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
         at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
         raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
     return tokens
+
+
+def check_status(name: str, status: Enum, expected: Enum) -> None:
+    """UsageError unless the status of a request is the one that is expected."""
+    if status is not expected:
+        raise UsageError(f"{name} must be {expected.name}, not {status.name}")
+
+
+def check_new_request(name: str, status: Enum, expected: Enum, num_tokens: int) -> None:
+    """:func:`check_status`, and UsageError unless the request has a token."""
+    check_status(name, status, expected)
+    if not num_tokens:
+        raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
 
 
 def check_token_budget(tokens: int, num_seqs: int, longest: int) -> None:

@@ -57,6 +57,15 @@ def check_recordable(tokens: Iterable[int]) -> None:
             )
 
 
+def check_pool_size(num_blocks: int) -> None:
+    """Raise UsageError for more blocks than a timeline may have: each of its states lists them."""
+    if num_blocks > MAX_BLOCKS:
+        raise UsageError(
+            f"{num_blocks} blocks are more than the {MAX_BLOCKS} that a recorded run may have: "
+            f"record a smaller pool, or larger blocks"
+        )
+
+
 def request_name(request_id: object) -> Name:
     """The name of a request in a timeline: its id, or the id as text."""
     return request_id if is_name(request_id) else show(request_id)

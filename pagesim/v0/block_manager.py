@@ -8,7 +8,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from pagesim.checks import Flag, Fraction, Natural, Positive, check_int, check_time, checked
+from pagesim.checks import (
+    Flag,
+    Fraction,
+    Natural,
+    Positive,
+    check_int,
+    check_status,
+    check_time,
+    checked,
+)
 from pagesim.errors import UsageError
 from pagesim.journal import Kept, event
 from pagesim.journal.state import State
@@ -274,12 +283,10 @@ class SelfAttnBlockSpaceManager:
     # -- tables ----------------------------------------------------------------------------------
 
     def _table(self, seq: Sequence) -> BlockTable:
-        try:
-            return self.block_tables[seq.seq_id]
-        except KeyError:
-            raise UsageError(
-                f"sequence {seq.seq_id} has no block table: allocate its group first"
-            ) from None
+        table = self.block_tables.get(seq.seq_id)
+        if table is None:
+            raise UsageError(f"sequence {seq.seq_id} has no block table: allocate its group first")
+        return table
 
     def _check_no_table(self, seq: Sequence) -> None:
         if seq.seq_id in self.block_tables:
@@ -296,8 +303,6 @@ class SelfAttnBlockSpaceManager:
 
 
 def _waiting(seq_group: SequenceGroup) -> list[Sequence]:
-    seqs = seq_group.get_seqs(SequenceStatus.WAITING)
-    if not seqs:
-        status = seq_group.first_seq.status.name
-        raise UsageError(f"group {seq_group.request_id!r} must be WAITING, not {status}")
-    return seqs
+    status = seq_group.first_seq.status
+    check_status(f"group {seq_group.request_id!r}", status, SequenceStatus.WAITING)
+    return seq_group.seqs

@@ -68,12 +68,9 @@ class LRUEvictor:
         """Put a block at the end of the queue; one that is already there keeps its place."""
         self._arrivals += 1
         known = self.free_table.get(block_id)
-        self.free_table[block_id] = BlockMetaData(
-            content_hash,
-            num_hashed_tokens,
-            last_accessed,
-            self._arrivals if known is None else known.arrival,
-        )
+        arrival = self._arrivals if known is None else known.arrival
+        entry = BlockMetaData(content_hash, num_hashed_tokens, last_accessed, arrival)
+        self.free_table[block_id] = entry
 
     def update(self, block_id: int, last_accessed: float) -> None:
         """Set a block's time of last use; its place in the queue does not change."""

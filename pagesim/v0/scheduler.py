@@ -182,8 +182,6 @@ class Scheduler:
             check_chunk_size(self.scheduler_config, self.cache_config)
         check_running(self.running, self.scheduler_config, self.block_manager.block_tables)
         outputs = self._schedule_chunked_prefill() if self._chunked else self._schedule_default()
-        if outputs.blocks_to_swap_in and outputs.blocks_to_swap_out:
-            raise RuntimeError("a step swapped in and out: blocks would overwrite each other")
         return self._describe(outputs), outputs, False
 
     @event(kind="schedule", queues=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from pagesim.checks import check_a
+from pagesim.checks import check_a, check_new_request
 from pagesim.errors import UsageError
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.sequence import SequenceGroup, SequenceStage, SequenceStatus
@@ -35,10 +35,7 @@ def check_new(seq_group: SequenceGroup) -> None:
             f"{name} has {len(seq_group.seqs)} sequences: a request begins with one; "
             f"fork it after its prefill"
         )
-    if seq.status is not WAITING:
-        raise UsageError(f"{name} must be WAITING, not {seq.status.name}")
-    if not seq.get_len():
-        raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
+    check_new_request(name, seq.status, WAITING, seq.get_len())
 
 
 def check_waiting(seq_group: SequenceGroup) -> None:

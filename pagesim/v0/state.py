@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pagesim.errors import UsageError
-from pagesim.journal.effects import MAX_BLOCKS, Name, request_name
+from pagesim.journal.effects import Name, check_pool_size, request_name
 from pagesim.journal.state import Queues, State, TableState
 
 
@@ -18,12 +17,7 @@ def read_pools(
 
     UsageError for more blocks than a timeline may have: a state lists them all.
     """
-    num_blocks = sum(pool.get_num_total_blocks() for pool in pools)
-    if num_blocks > MAX_BLOCKS:
-        raise UsageError(
-            f"{num_blocks} blocks are more than the {MAX_BLOCKS} that a recorded run may have: "
-            f"record a smaller pool, or larger blocks"
-        )
+    check_pool_size(sum(pool.get_num_total_blocks() for pool in pools))
     end = 1 + max(max(pool.block_ids, default=-1) for pool in pools)
     sizes = [pool.get_num_total_blocks() for pool in pools[1:]]
     caches = [pool for pool in pools if hasattr(pool, "evictor")]

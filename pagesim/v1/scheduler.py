@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pagesim.checks import check_bool, explained
+from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, SCHEDULED, Name
@@ -76,10 +76,8 @@ class Scheduler:
     """
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
-        if not isinstance(scheduler_config, SchedulerConfig):
-            raise TypeError(f"scheduler_config must be a SchedulerConfig, not {scheduler_config!r}")
-        if not isinstance(cache_config, CacheConfig):
-            raise TypeError(f"cache_config must be a CacheConfig, not {cache_config!r}")
+        check_a("scheduler_config", scheduler_config, SchedulerConfig)
+        check_a("cache_config", cache_config, CacheConfig)
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         steps_in_flight = 2 if scheduler_config.async_scheduling else 1
@@ -117,10 +115,7 @@ class Scheduler:
         name = f"request {request.request_id!r}"
         if request.request_id in self.requests:
             raise UsageError(f"the scheduler already has {name}: give each request a unique id")
-        if request.status is not WAITING:
-            raise UsageError(f"{name} must be WAITING, not {request.status.name}")
-        if not request.num_tokens:
-            raise UsageError(f"the prompt of {name} is empty: it needs at least one token")
+        check_new_request(name, request.status, WAITING, request.num_tokens)
         check_block_size(request, self.cache_config.block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request

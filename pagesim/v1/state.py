@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pagesim.errors import UsageError
 from pagesim.journal import Journal
-from pagesim.journal.effects import APPEND, KNOWN, MAX_BLOCKS, NULL, PATCH, WRITE, Name
+from pagesim.journal.effects import APPEND, KNOWN, NULL, PATCH, WRITE, Name, check_pool_size
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request
@@ -22,11 +21,7 @@ def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | Non
 
     UsageError for more blocks than a timeline may have: a state names them all.
     """
-    if pool.num_gpu_blocks > MAX_BLOCKS:
-        raise UsageError(
-            f"{pool.num_gpu_blocks} blocks are more than the {MAX_BLOCKS} that a recorded run may "
-            f"have: record a smaller pool, or larger blocks"
-        )
+    check_pool_size(pool.num_gpu_blocks)
     free = pool.free_block_queue.get_all_free_blocks()
     return State(
         block_size=pool.hash_block_size,

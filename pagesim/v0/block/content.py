@@ -54,7 +54,7 @@ def hash_tokens(prev_hash: int | None, token_ids: tuple[int, ...]) -> int:
 class PrefixCachingBlock(NaiveBlock):
     """A handle that knows its content: its own tokens and, through the chain, all before them."""
 
-    __slots__ = ("_computed", "_content")
+    __slots__ = ("_content", "computed")
 
     def __init__(
         self,
@@ -67,12 +67,7 @@ class PrefixCachingBlock(NaiveBlock):
     ) -> None:
         super().__init__(prev_block, token_ids, block_size, allocator, block_id)
         self._content: BlockContent | None = None
-        self._computed = computed
-
-    @property
-    def computed(self) -> bool:
-        """Whether this handle was given a block whose content was already cached."""
-        return self._computed
+        self.computed = computed
 
     @property
     def last_accessed(self) -> float:

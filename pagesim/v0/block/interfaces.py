@@ -30,9 +30,9 @@ class Block(Protocol):
     block_id: int | None
     token_ids: list[int]
     block_size: int
-
-    @property
-    def allocator(self) -> BlockAllocator: ...
+    computed: bool
+    """Whether the handle was given a block whose content was cached: False without caching."""
+    allocator: BlockAllocator
 
     @property
     def is_full(self) -> bool:
@@ -49,10 +49,6 @@ class Block(Protocol):
     @property
     def content_hash(self) -> int | None:
         """None: without caching no block is looked up by its content."""
-
-    @property
-    def computed(self) -> bool:
-        """False: without caching no block is used a second time."""
 
     @property
     def last_accessed(self) -> float:

@@ -40,6 +40,7 @@ class NaiveBlock:
     """
 
     __slots__ = ("allocator", "block_id", "block_size", "prev_block", "token_ids")
+    computed = False
 
     def __init__(
         self,
@@ -70,10 +71,6 @@ class NaiveBlock:
     @property
     def content_hash(self) -> int | None:
         return None
-
-    @property
-    def computed(self) -> bool:
-        return False
 
     @property
     def last_accessed(self) -> float:
@@ -256,13 +253,13 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event(atomic=True)
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        for block in blocks:
-            self._swap_in_block(check_swapped_out(block))
+        for block in map(check_swapped_out, blocks):
+            self.journal.was(block, "block_id", "allocator")
+            self._allocate_swapped_block(block)
+            block.allocator = self
 
-    def _swap_in_block(self, block: Any) -> None:
-        self.journal.was(block, "block_id", "allocator")
+    def _allocate_swapped_block(self, block: Any) -> None:
         block.block_id = self._allocate_block_id()
-        block.allocator = self
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
         return len({id(block) for block in blocks if block.is_full})

@@ -122,8 +122,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             self._remove_from_evictor(cached_id)
             self._block_tracker[cached_id] = BlockTracker(computed=True)
         self.journal.note((HIT, cached_id, num_written))
-        self.journal.was(block, "block_id", "_content", "_computed")
-        block.block_id, block._computed = cached_id, True
+        self.journal.was(block, "block_id", "_content", "computed")
+        block.block_id, block.computed = cached_id, True
         block._content = self._content_at[cached_id]  # the cache's own
 
     # -- caching ---------------------------------------------------------------------------------
@@ -188,14 +188,12 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     # -- swapping --------------------------------------------------------------------------------
 
-    def _swap_in_block(self, block: Any) -> None:
+    def _allocate_swapped_block(self, block: Any) -> None:
         """Look a full block up first: handles that shared a block share one again."""
         if block.content is None:
-            super()._swap_in_block(block)
-            return
-        self.journal.was(block, "block_id", "allocator")
-        self._allocate_full_block(block, block.content, 0)
-        block.allocator = self
+            super()._allocate_swapped_block(block)
+        else:
+            self._allocate_full_block(block, block.content, 0)
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Any]) -> int:
         """Return how many of ``blocks`` would need a block of this pool if they were swapped to it.
@@ -253,9 +251,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         for block_id in sorted(self._touched_blocks):
             tracker = self._block_tracker.get(block_id)
             if tracker is not None and not tracker.computed:
-                self.journal.was(tracker, "computed")
                 tracker.computed = True
-                self.journal.note((COMPUTED, block_id))
+                self.journal.note((COMPUTED, block_id), setattr, tracker, "computed", False)
         self.journal.was(self, "_touched_blocks")
         self._touched_blocks = set()
 
@@ -313,11 +310,6 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         """The blocks whose keys and values are known to exist."""
         known = (*self._block_tracker, *self.evictor.free_table)
         return frozenset(block_id for block_id in known if self.block_is_computed(block_id))
-
-    @property
-    def touched_block_ids(self) -> frozenset[int]:
-        """The blocks that the next :meth:`mark_blocks_as_computed` will mark."""
-        return frozenset(self._touched_blocks)
 
     def is_block_cached(self, block: PrefixCachingBlock) -> bool:
         """Whether the content of ``block`` is cached in this pool, under its own id or another."""
