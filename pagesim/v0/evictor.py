@@ -84,9 +84,8 @@ class LRUEvictor:
 
     def put_back(self, block_id: int, entry: BlockMetaData) -> None:
         """Restore an entry that was evicted or removed to its former place."""
-        self.free_table[block_id] = entry
-        by_arrival = sorted(self.free_table.items(), key=lambda item: item[1].arrival)
-        self.free_table = dict(by_arrival)
+        entries = self.free_table | {block_id: entry}
+        self.free_table = dict(sorted(entries.items(), key=lambda item: item[1].arrival))
 
     def _entry(self, block_id: int) -> BlockMetaData:
         try:

@@ -5,13 +5,12 @@ vLLM keeps their counterparts in ``vllm/core/block/common.py`` (release 0.6.4.po
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 from operator import index
 from typing import Any
 
-from pagesim.checks import check_count, check_int, check_token_ids
+from pagesim.checks import check_int, check_token_ids
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
 from pagesim.v0.block.interfaces import Block, Device
@@ -136,13 +135,6 @@ def check_no_device(device: Device | None) -> None:
         raise UsageError(f"this allocator serves a single device: omit device={device}")
 
 
-def check_swapped_out(block: Block) -> Block:
-    """The block; UsageError if it has an id, TypeError if it is not a block."""
-    if not hasattr(block, "block_id") or block.block_id is not None:
-        raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
-    return block
-
-
 def check_tokens_of_block(token_ids: Any, block_size: int) -> list[int]:
     """The tokens as a list; UsageError if they exceed a block, TypeError unless they are ints."""
     tokens = check_token_ids("token_ids", token_ids)
@@ -156,7 +148,6 @@ def check_block_ids(num_blocks: int, block_ids: Iterable[int] | None) -> Sequenc
 
     A range stays one, which costs the same at any length: the pool may be large.
     """
-    check_count("num_blocks", num_blocks, 0)
     ids = range(num_blocks) if block_ids is None else block_ids
     if not isinstance(ids, range):
         ids = check_token_ids("block_ids", ids)
@@ -185,8 +176,7 @@ def find(block_id: object, ids: Sequence[int]) -> int | None:
 def first_shared(ids: Sequence[int], others: Sequence[int]) -> int | None:
     """The smallest id that both of two pools have; None if there is none."""
     few, many = sorted((ids, others), key=len)
-    start = bisect_left(few, many[0]) if many else 0
-    within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
+    within = few[bisect_left(few, many[0]) : bisect_right(few, many[-1])] if many else few
     return next((block_id for block_id in within if find(block_id, many) is not None), None)
 
 

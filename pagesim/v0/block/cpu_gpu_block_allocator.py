@@ -34,21 +34,13 @@ class NullBlock(NaiveBlock):
     """
 
     __slots__ = ()
-    _content = None
-    """Read by the blocks after it, to learn whether their prefix is cached."""
+    content = _content = None
+    """It can never be cached; the blocks after it read this to learn whether their prefix is."""
+    num_empty_slots = 0
+    """It has no room for tokens."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(None, (), block.block_size, block.allocator, block.block_id)
-
-    @property
-    def content(self) -> None:
-        """None: it can never be cached."""
-        return None
-
-    @property
-    def num_empty_slots(self) -> int:
-        """0: it has no room for tokens."""
-        return 0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
         """ValueError: the null block holds nothing."""
@@ -77,26 +69,21 @@ class CpuGpuBlockAllocator:
     def __init__(
         self, cpu_block_allocator: BlockAllocator, gpu_block_allocator: BlockAllocator
     ) -> None:
-        shared = first_shared(gpu_block_allocator.block_ids, cpu_block_allocator.block_ids)
+        gpu, cpu = gpu_block_allocator, cpu_block_allocator
+        shared = first_shared(gpu.block_ids, cpu.block_ids)
         if shared is not None:
             raise UsageError(f"block {shared} must belong to one device, not to both")
-        if cpu_block_allocator.journal is not gpu_block_allocator.journal:
+        if cpu.journal is not gpu.journal:
             raise UsageError("both allocators must be made with the same journal")
-        if cpu_block_allocator.block_size != gpu_block_allocator.block_size:
+        if cpu.block_size != gpu.block_size:
             raise UsageError(
-                f"both devices must have blocks of one size, not {cpu_block_allocator.block_size} "
-                f"on the CPU and {gpu_block_allocator.block_size} on the GPU"
+                f"both devices must have blocks of one size, not {cpu.block_size} on the CPU and "
+                f"{gpu.block_size} on the GPU"
             )
-        self.block_size = gpu_block_allocator.block_size
-        self.journal = gpu_block_allocator.journal
-        self._gpu = gpu_block_allocator
-        self._cpu = cpu_block_allocator
-        self._allocators: dict[Device, BlockAllocator] = {
-            Device.GPU: gpu_block_allocator,
-            Device.CPU: cpu_block_allocator,
-        }
-        for allocator in self._allocators.values():
-            allocator.parent = self
+        self.block_size, self.journal = gpu.block_size, gpu.journal
+        self._gpu, self._cpu = gpu, cpu
+        self._allocators = {Device.GPU: gpu, Device.CPU: cpu}
+        gpu.parent = cpu.parent = self
         self.tables: Mapping[Any, Any] = {}
         """The tables of the manager that these pools belong to, if any."""
         self._swap_mapping: Kept[int, int] = Kept(self.journal)
@@ -128,7 +115,10 @@ class CpuGpuBlockAllocator:
 
     def device_of(self, block_id: int) -> Device:
         """Return the device of a block."""
-        return Device.GPU if self._owner(block_id) is self._gpu else Device.CPU
+        for device, allocator in self._allocators.items():
+            if find(block_id, allocator.block_ids) is not None:
+                return device
+        raise UsageError(f"block {block_id!r} does not exist on any device")
 
     def get_num_free_blocks(self, device: Device) -> int:
         return self.allocator_on(device).get_num_free_blocks()
@@ -140,7 +130,7 @@ class CpuGpuBlockAllocator:
         return self.allocator_on(device).free_block_ids
 
     def get_ref_count(self, block_id: int) -> int:
-        return self._owner(block_id).get_ref_count(block_id)
+        return self._allocators[self.device_of(block_id)].get_ref_count(block_id)
 
     def get_physical_block_id(self, device: Device, absolute_id: int) -> int:
         return self.allocator_on(device).get_physical_block_id(absolute_id)
@@ -269,12 +259,6 @@ class CpuGpuBlockAllocator:
     def _owner_of(self, block: Block) -> BlockAllocator:
         owner: Any = getattr(block, "allocator", None)
         return owner if owner is self._cpu else self._gpu  # which reports a bad block
-
-    def _owner(self, block_id: int) -> BlockAllocator:
-        for allocator in self._allocators.values():
-            if find(block_id, allocator.block_ids) is not None:
-                return allocator
-        raise UsageError(f"block {block_id!r} does not exist on any device")
 
     def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
         null_block = self._null_block

@@ -11,7 +11,7 @@ from copy import copy
 from operator import length_hint
 from typing import Any, ClassVar
 
-from pagesim.checks import check_int
+from pagesim.checks import NaturalCount, Positive, check_int, checked
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
@@ -23,7 +23,6 @@ from pagesim.v0.block.common import (
     block_id_of,
     check_block_ids,
     check_no_device,
-    check_swapped_out,
     check_tokens_of_block,
     get_all_blocks,
     rank_of,
@@ -104,10 +103,11 @@ class NaiveBlockAllocator(BlockAllocator):
 
     block_class: ClassVar[Callable[..., Block]] = NaiveBlock
 
+    @checked
     def __init__(
         self,
-        num_blocks: int,
-        block_size: int,
+        num_blocks: NaturalCount,
+        block_size: Positive,
         block_ids: Iterable[int] | None = None,
         *,
         journal: Journal | None = None,
@@ -118,7 +118,7 @@ class NaiveBlockAllocator(BlockAllocator):
         ids = check_block_ids(num_blocks, block_ids)
         self._never_taken = iter(ids)  # a pool costs what is used of it
         self.block_ids = ascending(ids)  # free or not
-        self.block_size = check_int("block_size", block_size, 1)
+        self.block_size = block_size
         self.journal = journal or Journal()
         self.parent: Any = None
         """The allocator of both devices that this one belongs to, if any."""
@@ -151,10 +151,10 @@ class NaiveBlockAllocator(BlockAllocator):
         device: Device | None = None,
     ) -> list[Block]:
         check_no_device(device)
-        tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
         blocks: list[Block] = []
-        for each in tokens:
-            prev_block = self._allocate_immutable_block(prev_block, each)
+        for token_ids in block_token_ids:
+            tokens = check_tokens_of_block(token_ids, self.block_size)
+            prev_block = self._allocate_immutable_block(prev_block, tokens)
             blocks.append(prev_block)
         return blocks
 
@@ -253,7 +253,10 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event(atomic=True)
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        for block in map(check_swapped_out, blocks):
+        for block in blocks:
+            if not hasattr(block, "block_id") or block.block_id is not None:
+                used = block_id_of(block)
+                raise UsageError(f"block {used} is in use: swap it out before swapping it in")
             self.journal.was(block, "block_id", "allocator")
             self._allocate_swapped_block(block)
             block.allocator = self

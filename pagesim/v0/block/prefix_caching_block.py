@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from operator import length_hint
 from typing import Any
 
@@ -286,12 +287,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
         """Return the longest common prefix of the non-empty lists."""
-        common: list[int] = []
-        for ids in zip(*(ids for ids in computed_seq_block_ids if ids), strict=False):
-            if len(set(ids)) > 1:
-                break
-            common.append(ids[0])
-        return common
+        columns = zip(*filter(None, computed_seq_block_ids), strict=False)
+        return [ids[0] for ids in takewhile(lambda ids: len(set(ids)) == 1, columns)]
 
     # -- state -----------------------------------------------------------------------------------
 
