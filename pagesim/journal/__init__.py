@@ -159,6 +159,12 @@ class Journal:
                 value = getattr(owner, name)
                 self._inverses.append((setattr, (owner, name, copy(value) if copied else value)))
 
+    def was_at(self, place: int | slice, *lists: list[Any]) -> None:
+        """:meth:`was` for what these lists hold at an index or in a slice."""
+        if self._marks:
+            for each in lists:
+                self._inverses.append((each.__setitem__, (place, each[place])))
+
     def append(
         self,
         table: Hashable,
@@ -176,12 +182,6 @@ class Journal:
             self._rows.append((APPEND, table, start, tokens))
         if inverse is not None and self._marks:
             self._inverses.append((inverse, args))
-
-    def was_at(self, key: Any, *containers: Any) -> None:
-        """:meth:`was` for what is at an index, or in a slice, of these lists or dicts."""
-        if self._marks:
-            for each in containers:
-                self._inverses.append((each.__setitem__, (key, each[key])))
 
     def patched(self, table: Hashable, start: int, block_ids: Sequence[int]) -> None:
         """:meth:`note` the entries of ``table`` from ``start`` on; ``block_ids`` has all."""

@@ -88,10 +88,10 @@ class LRUEvictor:
         self.free_table = dict(sorted(entries.items(), key=lambda item: item[1].arrival))
 
     def _entry(self, block_id: int) -> BlockMetaData:
-        try:
-            return self.free_table[block_id]
-        except KeyError:
-            raise UsageError(f"block {block_id!r} is not waiting for eviction") from None
+        entry = self.free_table.get(block_id)
+        if entry is None:
+            raise UsageError(f"block {block_id!r} is not waiting for eviction")
+        return entry
 
 
 class IndexedLRUEvictor(LRUEvictor):

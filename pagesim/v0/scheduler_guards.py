@@ -55,34 +55,27 @@ def check_running(
 
     ``tables`` has the ids of the sequences with blocks.
     """
-    chunked = scheduler.enable_chunked_prefill
+    chunked, budget = scheduler.enable_chunked_prefill, scheduler.max_num_batched_tokens
     for seq_group in running:
-        seqs = seq_group.seqs
-        first = seqs[0]
-        if first.status is not RUNNING:
+        name, seqs = seq_group.request_id, seq_group.seqs
+        if seqs[0].status is not RUNNING:
             raise UsageError(
-                f"group {seq_group.request_id!r} is {first.status.name} in the running queue: "
-                f"call free_finished_seq_groups() after each step in which a group finishes"
+                f"group {name!r} is {seqs[0].status.name} in the running queue: call "
+                f"free_finished_seq_groups() after each step in which a group finishes"
             )
-        if not chunked and first.data.stage is PREFILL:
+        if not chunked and seqs[0].data.stage is PREFILL:
             raise UsageError(
-                f"the prompt of group {seq_group.request_id!r} was scheduled but not computed: "
-                f"call update_num_computed_tokens() after each step"
+                f"the prompt of group {name!r} was scheduled but not computed: call "
+                f"update_num_computed_tokens() after each step"
             )
-        if len(seqs) > 1 or first.seq_id not in tables:
-            _check_members(seq_group, scheduler.max_num_batched_tokens, tables)
-
-
-def _check_members(seq_group: SequenceGroup, budget: int, tables: Container[int]) -> None:
-    name, seqs = seq_group.request_id, seq_group.seqs
-    for seq in seqs:
-        if seq.seq_id not in tables:
+        for seq in seqs:
+            if seq.seq_id not in tables:
+                raise UsageError(
+                    f"sequence {seq.seq_id} of group {name!r} has no block table: it was freed. "
+                    f"If it has finished, remove it with seq_group.remove({seq.seq_id})"
+                )
+        if len(seqs) > budget:
             raise UsageError(
-                f"sequence {seq.seq_id} of group {name!r} has no block table: it was freed. If it "
-                f"has finished, remove it with seq_group.remove({seq.seq_id})"
+                f"group {name!r} has {len(seqs)} sequences, which take one token each per step: "
+                f"more than max_num_batched_tokens ({budget})"
             )
-    if len(seqs) > budget:
-        raise UsageError(
-            f"group {name!r} has {len(seqs)} sequences, which take one token each per step: more "
-            f"than max_num_batched_tokens ({budget})"
-        )

@@ -131,7 +131,7 @@ class BlockTable:
     def append_token_ids(
         self,
         token_ids: Tokens,
-        num_lookahead_slots: Natural = 0,
+        num_lookahead_slots: int = 0,
         num_computed_slots: Natural | None = None,
     ) -> None:
         """Append tokens, and reserve lookahead slots for the next ones.
@@ -147,6 +147,7 @@ class BlockTable:
         if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
             self._write(tokens)  # only taking a block can fail, and that comes first
             return
+        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         if self._num_window_blocks is not None:
             self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
         self._add_blocks(len(tokens) + num_lookahead_slots)

@@ -108,10 +108,10 @@ class CpuGpuBlockAllocator:
 
     def allocator_on(self, device: Device) -> BlockAllocator:
         """Return the allocator of one device."""
-        try:
-            return self._allocators[device]
-        except KeyError:
-            raise TypeError(f"device must be Device.GPU or Device.CPU, not {device!r}") from None
+        allocator = self._allocators.get(device)
+        if allocator is None:
+            raise TypeError(f"device must be Device.GPU or Device.CPU, not {device!r}")
+        return allocator
 
     def device_of(self, block_id: int) -> Device:
         """Return the device of a block."""
@@ -154,9 +154,9 @@ class CpuGpuBlockAllocator:
     def allocate_or_get_null_block(self) -> NullBlock:
         """Return the block that replaces those outside a sliding window, allocated only once."""
         if self._null_block is None:
-            self.journal.was(self, "_null_block")
             self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
-            self.journal.note((NULL, self._null_block.block_id, None, None))
+            row = (NULL, self._null_block.block_id, None, None)
+            self.journal.note(row, setattr, self, "_null_block", None)
         return self._null_block
 
     def free(self, block: Block) -> None:

@@ -55,7 +55,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._evictor_list = f"{pool} evictor"
         self._cached_blocks: dict[BlockContent, int] = {}
         self._content_at: dict[int, BlockContent] = {}
-        self._touched_blocks: set[int] = set()
+        self._touched_blocks: Kept[int, None] = Kept(self.journal)
         self._block_tracker: Kept[int, BlockTracker] = Kept(self.journal)
         self._metric = 0, 0
         """Lookups, and those of them that found a block."""
@@ -151,9 +151,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def _cache_block(self, content: BlockContent, block_id: int) -> None:
         self._cached_blocks[content], self._content_at[block_id] = block_id, content
         self.journal.note((CACHE, block_id), self._forget, block_id)
-        if block_id not in self._touched_blocks:
-            self._touched_blocks.add(block_id)
-            self.journal.undo(self._touched_blocks.remove, block_id)
+        self._touched_blocks[block_id] = None
 
     def _forget(self, block_id: int) -> None:
         content = self._content_at.pop(block_id)
@@ -250,12 +248,11 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     @event(kind="mark_blocks_as_computed")
     def _mark_touched_blocks(self) -> None:
         for block_id in sorted(self._touched_blocks):
+            del self._touched_blocks[block_id]
             tracker = self._block_tracker.get(block_id)
             if tracker is not None and not tracker.computed:
                 tracker.computed = True
                 self.journal.note((COMPUTED, block_id), setattr, tracker, "computed", False)
-        self.journal.was(self, "_touched_blocks")
-        self._touched_blocks = set()
 
     def block_is_computed(self, block_id: int) -> bool:
         """Whether the block's keys and values exist, as they do for every block in the evictor."""
