@@ -112,9 +112,9 @@ class BlockTable:
             raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
         if not token_ids:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
-        allocator = self._allocator.allocator_on(device)
-        chunks = self._chunk_token_blocks_for_append(token_ids)
-        partial = chunks.pop() if len(chunks[-1]) < self.block_size else None
+        allocator, block_size = self._allocator.allocator_on(device), self.block_size
+        chunks = [token_ids[i : i + block_size] for i in range(0, len(token_ids), block_size)]
+        partial = chunks.pop() if len(chunks[-1]) < block_size else None
         self.journal.append(self, 0, token_ids, setattr, self, "num_full_slots", 0)
         blocks: list[Block] = []
         block: Block | None = None
