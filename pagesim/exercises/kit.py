@@ -7,16 +7,20 @@ from operator import eq
 from random import Random as Random
 from typing import Any
 
+import numpy as np
+
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.goal import Goal as Goal
 from pagesim.exercises.stage import placed as placed
 from pagesim.exercises.stage import placed_together as placed_together
 from pagesim.exercises.values import close as close
+from pagesim.exercises.values import has_nan as has_nan
 from pagesim.player.describe import counted as counted
 from pagesim.story import Story as Story
 from pagesim.timeline.run import Timeline as Timeline
 
 Cases = Iterator[Case]
+Array = np.ndarray[Any, Any]
 
 Ops = list[tuple[Any, ...]]
 """Comings and goings: ("in", name, how much), ("out", name)."""

@@ -62,6 +62,22 @@ def decode_batch(
     }
 
 
+def interpreted() -> bool:
+    """Whether no GPU is there: then a kernel can be asked about a cache that nobody has."""
+    from pagesim import kernels
+
+    return bool(kernels.backend.decide().mode == "interpreted")
+
+
+def tensors(*arrays: NDArray[Any]) -> list[torch.Tensor]:
+    """The same arrays where kernels run."""
+    import torch
+
+    from pagesim import kernels
+
+    return [torch.tensor(array, device=kernels.backend.device()) for array in arrays]
+
+
 def arrays(batch: dict[str, torch.Tensor]) -> list[NDArray[Any]]:
     """The same as NumPy arrays, for `kernels.reference`."""
     return [tensor.cpu().numpy() for tensor in batch.values()]
@@ -76,7 +92,7 @@ def launched(launcher: Function, **arguments: Any) -> Any:
     from pagesim import kernels
 
     with quiet():
-        if kernels.backend.decide().mode == "interpreted":
+        if interpreted():
             return kernels.xray(launcher, **arguments)
         launcher(**arguments)
         return None

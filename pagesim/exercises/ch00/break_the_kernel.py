@@ -102,48 +102,41 @@ def oracle(tables: Tables, *_: object) -> Goal:
     return Goal([tables, tables], f"the kernel's outputs: {NAN}; {WRONG}")
 
 
-def outcome(wrong: Tables, tables: Tables, *batch: Any) -> str:
+def outcome(which: str, wrong: Tables, tables: Tables, *batch: Any) -> str:
     """What the kernel makes of these tables, the cache being filled through the right ones."""
-    import torch
-
     from pagesim import kernels
 
+    rule = "Change exactly one id, and keep the shape of the tables"
     if [len(table) for table in wrong] != [len(table) for table in tables]:
-        return f"tables of another shape: {wrong}"
+        return f"Your {which} tables: tables of another shape: {wrong}. {rule}."
     pairs = (pair for a, b in zip(tables, wrong, strict=True) for pair in zip(a, b, strict=True))
     if (changed := sum(old != new for old, new in pairs)) != 1:
-        return f"{counted(changed, 'id')} changed: {wrong}"
+        return f"Your {which} tables: {counted(changed, 'id')} changed: {wrong}. {rule}."
     given = decode_batch(tables, *batch)
-    seen = torch.tensor(pad_block_tables(wrong), device=given["block_tables"].device)
+    seen = given["block_tables"].new_tensor(pad_block_tables(wrong))
     try:
         with quiet():
             out = kernels.paged_attention_v1(**given | {"block_tables": seen})
     except ValueError as error:
-        return f"refused: {error}"
+        return f"The launcher checks the tables first. It refuses your {which} ones: {error}."
     if out.isnan().any():
         return NAN
     try:
         kernels.assert_matches_reference(out, **given)
     except AssertionError:
         return WRONG
-    return "right: nothing reads that id"
+    read = "the kernel stops at the length of a sequence, so it never used the id you changed"
+    return f"Your {which} tables give the right output: {read}."
 
 
 def why(yours: list[Tables], *given: Any) -> str:
-    first, second = (outcome(wrong, *given) for wrong in yours)
-    if (first, second) == (NAN, WRONG):
-        return ""
-    which, got = ("first", first) if first != NAN else ("second", second)
-    if got.startswith("refused"):
-        return f"The launcher checks the tables first. It refuses your {which} ones: {got[9:]}."
-    if got == NAN:
+    named = zip(("first", "second"), yours, strict=True)
+    first, second = (outcome(which, wrong, *given) for which, wrong in named)
+    if first == WRONG:
+        read = "every slot that the kernel read holds a token"
+        return f"Your first tables give no NaN: {read}, and NaN comes from a slot without one."
+    if (first, second) == (NAN, NAN):
         rule = "let the kernel read only slots that hold a token, of whichever sequence"
         read = "Your second tables give NaN: the kernel read a slot without a token"
         return f"{read}. For an output that is wrong without a NaN, {rule}."
-    if got == WRONG:
-        read = "every slot that the kernel read holds a token"
-        return f"Your first tables give no NaN: {read}, and NaN comes from a slot without one."
-    if got.startswith("right"):
-        read = "the kernel stops at the length of a sequence, so it never used the id you changed"
-        return f"Your {which} tables give the right output: {read}."
-    return f"Your {which} tables: {got}. Change exactly one id, and keep the shape of the tables."
+    return first if first != NAN else "" if second == WRONG else second

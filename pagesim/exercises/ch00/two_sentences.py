@@ -34,7 +34,6 @@ Then try sentences of your own, and compare your prediction with `pagesim.Story`
 * vllm/core/block/naive_block.py: NaiveBlockAllocator.allocate_immutable_block
 """
 
-from pagesim.errors import UsageError
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, counted, placed_together
 from pagesim.v0.block.interfaces import Device
 
@@ -57,33 +56,30 @@ def predict(
         num_tokens = len(sentence.split())
         num_needed = (num_tokens + block_size - 1) // block_size
         ### one_too_many: num_needed = num_tokens // block_size + 1
+        ### last_block_shared: begin = len(first.split()) * len(tables)
+        ### last_block_shared: end = begin + num_tokens
         tables.append(free[:num_needed])
         ### from_zero: tables.append(list(range(num_needed)))
+        ### last_block_shared: tables.append([*range(begin // block_size, -(-end // block_size))])
         free = free[num_needed:]
+        ### last_block_shared: free = list(range(tables[-1][-1] + 1, num_blocks))
     return tables[0], tables[1], free
     ### END SOLUTION
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """Two sentences of few words, then of more; 12 blocks of 4 as in the chapter."""
-    block_size = 3 if hidden else 4
-    for total in range(2, 2 * block_size + 5):
-        for begin in range(1, total):
-            yield case(begin, total - begin, 12, block_size)
+    size, words = 3 if hidden else 4, TEXT.split()
+    totals = range(2, 2 * size + 5)
+    shapes = [(size, begin, total - begin, 12) for total in totals for begin in range(1, total)]
     for _ in range(10):
-        block_size = rng.choice((2, 5, 8, 16))
-        yield case(rng.randint(1, 16), rng.randint(1, 16), 20, block_size)
-
-
-def case(first: int, second: int, num_blocks: int, block_size: int) -> Case:
-    tag = "more words" if first + second > 2 else "two words"
-    if first % block_size == 0:
-        tag = "the first sentence fills its blocks"
-    elif second % block_size == 0:
-        tag = "the second sentence fills its blocks"
-    words = TEXT.split()
-    sentences = " ".join(words[:first]), " ".join(words[first : first + second])
-    return Case((*sentences, num_blocks, block_size), tag=tag)
+        shapes.append((rng.choice((2, 5, 8, 16)), rng.randint(1, 16), rng.randint(1, 16), 20))
+    for block_size, first, second, num_blocks in shapes:
+        tag = "more words" if first + second > 2 else "two words"
+        tag = "the second sentence fills its blocks" if second % block_size == 0 else tag
+        tag = "the first sentence fills its blocks" if first % block_size == 0 else tag
+        sentences = " ".join(words[:first]), " ".join(words[first : first + second])
+        yield Case((*sentences, num_blocks, block_size), tag=tag)
 
 
 def oracle(
@@ -111,16 +107,9 @@ def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) ->
     return "The free list has the blocks that are left, in the order in which they will be taken."
 
 
-def replay(yours: Lists, first: str, second: str, block_size: int) -> Timeline:
-    """Both sentences in the blocks of the answer's tables."""
+def replay(yours: Lists, first: str, second: str, block_size: int) -> Timeline | None:
+    """Both sentences in the blocks of the answer's tables, where these have the right length."""
     lengths = [len(sentence.split()) for sentence in (first, second)]
     if [len(table) for table in yours[:2]] != [-(-length // block_size) for length in lengths]:
-        raise UsageError("a sequence cannot have more blocks than it needs, or fewer")
+        return None
     return placed_together(yours[:2], lengths, block_size).annotate(title="With your tables")
-
-
-def last_block_shared(first: str, second: str, num_blocks: int, block_size: int) -> Lists:
-    begin, more = len(first.split()), len(second.split())
-    one, other = range(begin), range(begin, begin + more)
-    a, b = (sorted({p // block_size for p in part}) for part in (one, other))
-    return a, b, list(range(b[-1] + 1, num_blocks))

@@ -37,9 +37,9 @@ takes 16, and 64 slots have room for 4 of them.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate, which has no guess to make
 """
 
+from pagesim.exercises.ch01.served import power_of_two_from, served
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.baselines.buddy import power_of_two_from
+from pagesim.simulation import Simulation
 from pagesim.simulation.baselines.contiguous import ask_pow2
 from pagesim.workload import Request
 
@@ -72,50 +72,36 @@ def pow2_row(prompt: int, answer: int, longest: int, pool: int) -> tuple[int, in
 def cases(rng: Random, hidden: bool) -> Cases:
     """Short sequences first, in a pool of a few rows; then random ones."""
     pool = 48 if hidden else 64
-    for total in range(2, 12):
-        for answer in range(1, total):
-            yield case(total - answer, answer, 16, pool)
+    kinds = [(total - n, n, 16, pool) for total in range(2, 12) for n in range(1, total)]
     for _ in range(30):
         longest = rng.choice((16, 32, 64, 100))
         prompt = rng.randint(1, longest - 1)
-        yield case(prompt, rng.randint(1, longest - prompt), longest, rng.randint(128, 600))
-
-
-def case(prompt: int, answer: int, longest: int, pool: int) -> Case:
-    row = prompt + power_of_two_from(answer)
-    tag = "a plain one"
-    if row > longest:
-        tag = "longer than the model allows"
-    elif row > prompt + answer:
-        tag = "the output is no power of two"
-    elif row != power_of_two_from(row):
-        tag = "the allocation is no power of two"
-    return Case((prompt, answer, longest, pool), tag=tag)
+        kinds.append((prompt, rng.randint(1, longest - prompt), longest, rng.randint(128, 600)))
+    for prompt, answer, longest, pool in kinds:
+        row = prompt + power_of_two_from(answer)
+        tag = "a plain one" if row.bit_count() == 1 else "the allocation is no power of two"
+        tag = "the output is no power of two" if row > prompt + answer else tag
+        tag = "longer than the model allows" if row > longest else tag
+        yield Case((prompt, answer, longest, pool), tag=tag)
 
 
 def oracle(prompt: int, answer: int, longest: int, pool: int) -> Pair:
     """What the simulation asks for, and its largest batch."""
-    run = simulated(prompt, answer, longest, pool, pool // (prompt + answer) + 1)
-    return ask_pow2(Request("s0", 0.0, prompt, answer), longest), int(
-        run.waste.column("batch").max()
-    )
+    run = simulated(pool // (prompt + answer) + 1, prompt, answer, longest, pool)
+    asked = ask_pow2(Request("s0", 0.0, prompt, answer), longest)
+    return asked, int(run.waste.column("batch").max())
 
 
-def simulated(
-    prompt: int, answer: int, longest: int, pool: int, num: int, record: bool = False
-) -> Simulation:
+def simulated(num: int, *request: int, record: bool = False) -> Simulation:
     """So many requests of this kind, all there from the start."""
-    return simulate(
-        [Request(f"s{i}", 0.0, prompt, answer) for i in range(num)],
-        policy="pow2", pool=pool, max_model_len=longest, max_num_seqs=num,
-        max_num_batched_tokens=num * longest, record=record, progress=False,
-    )  # fmt: skip
+    prompt, answer, longest, pool = request
+    limits = {"max_num_seqs": num, "max_num_batched_tokens": num * longest}
+    return served("pow2", [(prompt, answer)] * num, pool, longest, record=record, **limits)
 
 
-def play(prompt: int, answer: int, longest: int, pool: int) -> Timeline | None:
+def play(*request: int) -> Timeline | None:
     """As many requests as find room, and one that waits."""
-    num = oracle(prompt, answer, longest, pool)[1] + 1
-    return simulated(prompt, answer, longest, pool, num, record=True).timeline
+    return simulated(oracle(*request)[1] + 1, *request, record=True).timeline
 
 
 def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: int) -> str:

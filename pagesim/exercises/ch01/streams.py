@@ -48,13 +48,11 @@ allocation of 12 slots costs 16. A step computes at most 2,048 tokens of prompts
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate
 """
 
-from collections.abc import Callable
-
+from pagesim.exercises.case import Function
+from pagesim.exercises.ch01.served import power_of_two_from, served
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
-from pagesim.simulation import Paged, Simulation, simulate
-from pagesim.simulation.baselines.buddy import power_of_two_from
+from pagesim.simulation import Paged, Simulation
 from pagesim.timeline.pair import Compared, compare
-from pagesim.workload import Request
 
 Stream = tuple[int, int, list[tuple[int, int]]]
 ROWS, ORACLE = "rows as good as pages", "oracle worse than pow2"
@@ -91,7 +89,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((ORACLE, block_size), tag=ORACLE)
 
 
-def call(function: Callable[..., Stream | None], *case: object) -> dict[str, Stream | None]:
+def call(function: Function, *case: object) -> dict[str, Stream | None]:
     """The student's stream, by name: a missing one is also an answer."""
     return {"stream": function(*case)}
 
@@ -105,18 +103,14 @@ def simulated(policy: str, stream: Stream, block_size: int, record: bool = False
     """The stream under one of the policies."""
     pool, longest, requests = stream
     memory = Paged(block_size, watermark=0.0) if policy == "paged" else policy
-    return simulate(
-        [Request(f"s{i}", 0.0, *lengths) for i, lengths in enumerate(requests)],
-        policy=memory, pool=pool, max_model_len=longest, record=record, progress=False,
-    )  # fmt: skip
+    return served(memory, requests, pool, longest, record=record)
 
 
 def why(yours: dict[str, Stream | None], wanted: str, block_size: int) -> str:
     if (stream := yours["stream"]) is None:
-        hole = "it may take the room that a larger request behind it needs"
+        early = "under oracle, a smaller request is admitted earlier, and it may take the room that"
         search = "Search small pools, with two or three kinds of requests"
-        early = "under oracle, a smaller request is admitted earlier"
-        return f"There is one: {early}, and {hole}. {search}."
+        return f"There is one: {early} a larger request behind it needs. {search}."
     pool, longest, requests = stream
     if len(requests) < 50:
         return "Return at least 50 requests, so that the pool is full most of the time."
@@ -130,8 +124,7 @@ def why(yours: dict[str, Stream | None], wanted: str, block_size: int) -> str:
         return ""
     got = f"The shares of the slots that hold tokens are {shares}"
     if wanted == ORACLE:
-        rule = "at least 1 percentage point lower"
-        return f"{got}. The share under oracle must be {rule}."
+        return f"{got}. The share under oracle must be at least 1 percentage point lower."
     if (costs := power_of_two_from(longest)) > longest:
         rule = "a buddy allocator hands out only powers of two"
         return f"{got}. An allocation of {longest} slots costs {costs}: {rule}."

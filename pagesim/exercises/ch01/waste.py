@@ -35,10 +35,8 @@ Example: `waste(6, 6, 8, 32)` is `(8, 4, 20)`. The request has 8 tokens now, and
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.append_slots
 """
 
+from pagesim.exercises.ch01.served import power_of_two_from, served
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.simulation import simulate
-from pagesim.simulation.baselines.buddy import power_of_two_from
-from pagesim.workload import Request
 
 Kinds = tuple[int, int, int]
 
@@ -65,21 +63,22 @@ def waste(prompt: int, answer: int, stored: int, row: int) -> tuple[int, int, in
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """Short rows first, then random requests at every moment of their lives."""
-    for row in range(2, 7 if hidden else 5):
-        for total in range(row, 1, -1):
-            for prompt in range(total - 1, 0, -1):
-                for stored in range(prompt, total):
-                    yield case(prompt, total - prompt, stored, row)
+    moments = [
+        (prompt, total - prompt, stored, row)
+        for row in range(2, 7 if hidden else 5)
+        for total in range(row, 1, -1)
+        for prompt in range(total - 1, 0, -1)
+        for stored in range(prompt, total)
+    ]
     for _ in range(200):
         prompt, answer = rng.randint(1, 40), rng.randint(1, 40)
         row = prompt + answer + rng.randint(0, 40)
-        yield case(prompt, answer, rng.randint(prompt, prompt + answer - 1), row)
-
-
-def case(prompt: int, answer: int, stored: int, row: int) -> Case:
-    tag = f"an allocation {'longer than' if row > prompt + answer else 'as long as'} the request"
-    tag = "some of the output is there" if stored > prompt else tag
-    return Case((prompt, answer, stored, row), tag=tag)
+        moments.append((prompt, answer, rng.randint(prompt, prompt + answer - 1), row))
+    for prompt, answer, stored, row in moments:
+        longer = "longer than" if row > prompt + answer else "as long as"
+        tag = f"an allocation {longer} the request"
+        tag = "some of the output is there" if stored > prompt else tag
+        yield Case((prompt, answer, stored, row), tag=tag)
 
 
 def oracle(
@@ -87,10 +86,7 @@ def oracle(
 ) -> tuple[Kinds, Timeline | None]:
     """One request alone, with a row as long as the longest sequence."""
     pool = power_of_two_from(row)  # what the buddy allocator grants; only the row can be used
-    run = simulate(
-        [Request("s0", 0.0, prompt, answer)],
-        policy="max", pool=pool, max_model_len=row, record=record, progress=False,
-    )  # fmt: skip
+    run = served("max", [(prompt, answer)], pool, row, record=record)
     now = run.waste.at(stored - prompt)  # the iteration in which so many tokens are stored
     return (now.token, now.reserved, now.internal), run.timeline
 

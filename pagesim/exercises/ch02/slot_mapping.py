@@ -38,10 +38,8 @@ position 4.
 * vllm/worker/model_runner.py: ModelInputForGPUBuilder
 """
 
-from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
+from pagesim.cache import PAD_SLOT_ID, slots_of
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, parted, placed_together
-from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
-from pagesim.v0.sequence import SequenceData
 
 Part = tuple[list[int], int, int]
 
@@ -58,10 +56,8 @@ def slot_mapping(
     slots = []
     for table, computed, length in batch:
         for position in range(computed, length):
-            ### decode_at_the_length: for position in (
-            ### decode_at_the_length:     range(computed, length) if computed == 0
-            ### decode_at_the_length:     else range(computed + 1, length + 1)
-            ### decode_at_the_length: ):
+            ### decode_at_the_length: for position in range(computed, length):
+            ### decode_at_the_length:     position += computed > 0
             ### from_the_beginning: for position in range(length):
             ### positions_from_0: for position in range(length - computed):
             block = table[position // block_size]
@@ -85,29 +81,21 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield Case(([prompt, decode], b, 5), tag="a prompt and a decode")
     for _ in range(30):
         block_size = rng.choice((1, 3, 8, 16))
-        parts = [random_part(rng, 10 * i, block_size) for i in range(rng.randint(1, 5))]
+        parts: list[Part] = []
+        for first in range(0, 10 * rng.randint(1, 5), 10):
+            table = rng.sample(range(first, first + 10), rng.randint(1, 5))
+            length = rng.randint((len(table) - 1) * block_size + 1, len(table) * block_size)
+            parts.append((table, rng.choice((0, length // 2, length - 1)), length))
         parts.sort(key=lambda part: part[2] - part[1] == 1)
         total = sum(length - computed for _, computed, length in parts)
         yield Case((parts, block_size, total + rng.randint(0, 3)), tag="a mixed batch")
 
 
-def random_part(rng: Random, first: int, block_size: int) -> Part:
-    table = rng.sample(range(first, first + 10), rng.randint(1, 5))
-    length = rng.randint((len(table) - 1) * block_size + 1, len(table) * block_size)
-    return table, rng.choice((0, length // 2, length - 1)), length
-
-
 def oracle(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
-    """What pagesim hands to a kernel for this step."""
-    groups = []
-    for n, (table, computed, length) in enumerate(batch):
-        data, new = SequenceData(list(range(length))), length - computed
-        data.update_num_computed_tokens(computed)
-        groups.append(
-            SequenceGroupMetadata(str(n), new > 1, {n: data}, None, {n: table}, True, new, [])
-        )
-    mapping = build_attention_metadata(groups, block_size).slot_mapping
-    return [*map(int, mapping), *[PAD_SLOT_ID] * (num_tokens - len(mapping))]
+    """The simulator's slots for each sequence's new tokens, and its padding."""
+    spans = ((table, range(computed, length)) for table, computed, length in batch)
+    slots = [int(slot) for table, span in spans for slot in slots_of(table, span, block_size)]
+    return [*slots, *[PAD_SLOT_ID] * (num_tokens - len(slots))]
 
 
 def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) -> str:

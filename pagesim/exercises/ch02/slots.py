@@ -30,7 +30,6 @@ Example: `slots([7, 2], 3, 2)` is `[14, 15, 4]`.
 from itertools import permutations
 
 from pagesim.cache.slot_mapping import slots_of
-from pagesim.errors import UsageError
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
 
 play = placed
@@ -83,15 +82,14 @@ def why(yours: list[int], right: list[int], table: list[int], block_size: int) -
     token = parted(yours, right)
     block, offset = divmod(token, block_size)
     slot = f"{table[block]} * {block_size} + {offset} = {right[token]}"
-    where = (
-        f"Token {token} is in logical block {block}, at offset {offset}. The table puts this block"
-    )
-    return f"{where} into physical block {table[block]}, so the slot is {slot}."
+    where = f"Token {token} is in logical block {block}, at offset {offset}"
+    puts = f"The table puts this block into physical block {table[block]}"
+    return f"{where}. {puts}, so the slot is {slot}."
 
 
-def replay(yours: list[int], num_tokens: int, block_size: int) -> Timeline:
+def replay(yours: list[int], num_tokens: int, block_size: int) -> Timeline | None:
     """The tokens in the slots of the answer, if they are those of a table."""
     table = [slot // block_size for slot in yours[::block_size]]
     if slots(table, num_tokens, block_size) != yours:
-        raise UsageError("no block table puts its tokens into these slots")
+        return None
     return placed(table, num_tokens, block_size).annotate(title="With your slots")

@@ -35,18 +35,12 @@ of two. In one case, the cache has so many slots that `slot * N` does not fit in
 * vllm/attention/backends/flash_attn.py: FlashAttentionImpl.forward, which calls it
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed
-from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, jitted, launched, too_early
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from pagesim.exercises import launching
+from pagesim.exercises.kit import Array, Case, Cases, Random, Timeline, placed
 
 Found = dict[str, Any]
 """What each cache holds in which slot, and what was written outside of them."""
@@ -74,54 +68,41 @@ def words(slots: list[int], num_slots: int, n: int) -> str:
 
 def call(kernel: Any, slots: list[int], num_slots: int, n: int) -> Found:
     """Launch the student's kernel, and say what is where afterwards."""
-    import torch
-
-    from pagesim import kernels
-
-    if FAR in slots and kernels.backend.decide().mode != "interpreted":
-        return oracle(slots, num_slots, n)  # only the interpreter can be asked without such a cache
+    if FAR in slots and not launching.interpreted():
+        return oracle(slots, num_slots, n)
     # A row before each cache and one behind it: a stray write must not end the process.
-    room = torch.full((2, num_slots + 2, n), float("nan"), device=kernels.backend.device())
-    key, value = (torch.tensor(numbers, device=room.device) for numbers in tokens(slots, n))
-
-    def launcher(
-        key: Tensor, value: Tensor, k_cache: Tensor, v_cache: Tensor, slots: Tensor, room: Tensor
-    ) -> None:
-        jitted(kernel)[(len(slots),)](key, value, k_cache, v_cache, slots, N=n)
-
-    where = torch.tensor(slots, dtype=torch.int64, device=room.device)
+    rows = np.full((2, num_slots + 2, n), np.nan, dtype=np.float32)
+    key, value, where, room = launching.tensors(*tokens(slots, n), np.array(slots), rows)
     caches = {"k_cache": room[0, 1:-1], "v_cache": room[1, 1:-1]}
-    trace = launched(launcher, key=key, value=value, slots=where, room=room, **caches)
+
+    def launcher(key: Any, value: Any, k_cache: Any, v_cache: Any, slots: Any, room: Any) -> None:
+        launching.jitted(kernel)[(len(slots),)](key, value, k_cache, v_cache, slots, N=n)
+
+    trace = launching.launched(launcher, key=key, value=value, slots=where, room=room, **caches)
     found = contents(room.cpu().numpy(), slots, n)
-    if trace:
-        far = [FarRow(name, cache, FAR * n, n) for name, cache in caches.items()]
-        seen = far_rows(trace, "write", far if FAR in slots else [])
-        if "outside" in seen:
-            return found | {"outside": seen["outside"]}
-        found |= {name: found[name] | {FAR: what} for name, what in seen.items()}
-    return found
+    far = [launching.FarRow(name, cache, FAR * n, n) for name, cache in caches.items()]
+    seen = launching.far_rows(trace, "write", far if FAR in slots else []) if trace else {}
+    if "outside" in seen:
+        return found | seen
+    return found | {name: found[name] | {FAR: what} for name, what in seen.items()}
 
 
-def tokens(slots: list[int], n: int) -> npt.NDArray[np.float32]:
+def tokens(slots: list[int], n: int) -> Array:
     """Keys and values of the tokens, float32 [2, T, n]; all numbers are different."""
     return np.arange(2 * len(slots) * n, dtype=np.float32).reshape(2, len(slots), n)
 
 
-def contents(room: npt.NDArray[np.float32], slots: list[int], n: int) -> Found:
+def contents(room: Array, slots: list[int], n: int) -> Found:
     """What each slot holds that is not NaN any more; slot -1 is the row before the cache."""
-    named = {
-        numbers.tobytes(): f"{name} of token {token}"
-        for name, tensor in zip(("key", "value"), tokens(slots, n), strict=True)
-        for token, numbers in enumerate(tensor)
-    }
-    return {
-        name: {
-            slot: named.get(row.tobytes(), "something else")
-            for slot, row in enumerate(rows, -1)
-            if not np.isnan(row).all()
-        }
-        for name, rows in zip(("k_cache", "v_cache"), room, strict=True)
-    }
+    names = [f"{kind} of token {token}" for kind in ("key", "value") for token in range(len(slots))]
+    rows = map(np.ndarray.tobytes, tokens(slots, n).reshape(-1, n))
+    named = dict(zip(rows, names, strict=True))
+    found: Found = {"k_cache": {}, "v_cache": {}}
+    for holds, cache in zip(found.values(), room, strict=True):
+        for slot, row in enumerate(cache, -1):
+            if not np.isnan(row).all():
+                holds[slot] = named.get(row.tobytes(), "something else")
+    return found
 
 
 def oracle(slots: list[int], num_slots: int, n: int) -> Found:
@@ -129,7 +110,7 @@ def oracle(slots: list[int], num_slots: int, n: int) -> Found:
     from pagesim.kernels import reference
 
     if slots == [FAR]:
-        return {"k_cache": {FAR: ALL}, "v_cache": {FAR: ALL}}
+        return {name: {FAR: launching.ALL} for name in ("k_cache", "v_cache")}
     caches = np.full((2, num_slots + 2, 1, 1, n), np.nan, dtype=np.float32)
     key, value = tokens(slots, n)[:, :, None, :]
     k_cache, v_cache = (cache[1:-1] for cache in caches)  # blocks of one slot, one head
@@ -139,8 +120,9 @@ def oracle(slots: list[int], num_slots: int, n: int) -> Found:
 
 def why(yours: Found, right: Found, n: int) -> str:
     if outside := yours.get("outside"):
-        return too_early(f"slot * {n}") if outside.endswith(WRAPPED) else f"There is {outside}."
-    for name in ("k_cache", "v_cache"):
+        wrapped = outside.endswith(launching.WRAPPED)
+        return launching.too_early(f"slot * {n}") if wrapped else f"There is {outside}."
+    for name in right:
         for slot in sorted({*right[name], *yours[name]}):
             wanted, got = right[name].get(slot, "nothing"), yours[name].get(slot, "nothing")
             if wanted == got:
@@ -150,7 +132,7 @@ def why(yours: Found, right: Found, n: int) -> str:
                 return f"Slot -1 means: write nothing. Your kernel wrote {got_there} before slot 0."
             if wanted == "nothing":
                 return f"No token has slot {slot}, but {name} holds {got_there} there."
-            if wanted == ALL:
+            if wanted == launching.ALL:
                 return f"Slot {slot} of {name} must get a token. Your kernel {got}."
             if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
                 belong = "keys belong to k_cache, values to v_cache"

@@ -1,13 +1,12 @@
 """What a student's function is given in place of a list or an array, to see how it looks at it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from pagesim.exercises.kit import Array
 
 
 class SecondLookError(LookupError):
@@ -50,7 +49,7 @@ class OnePage(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         return found
 
 
-def one_page(cache: npt.NDArray[np.float64]) -> OnePage:
+def one_page(cache: Array) -> OnePage:
     """The cache as a student is given it."""
     given = cache.view(OnePage)
     given.page = cache[0].size

@@ -82,7 +82,7 @@ def attend_one_pass(scores: list[float], values: list[list[float]]) -> list[floa
 def cases(rng: Random, hidden: bool) -> Cases:
     """One score, two, large and small ones, -inf in each place; then random ones."""
     d = 3 if hidden else 2
-    for scores, tag in (
+    listed = [
         ([0.0], "one score"),
         ([1.0, 1.0], "equal scores"),
         ([2.0, 1.0], "the maximum stays"),
@@ -95,15 +95,13 @@ def cases(rng: Random, hidden: bool) -> Cases:
         ([1.0, -INF], "-inf after a score"),
         ([-INF, 1.0], "-inf before every score"),
         ([-INF, -1000.0, -INF, 2.0], "-inf before every score"),
-    ):
-        yield Case((scores, values(len(scores), d)), tag=tag)
+    ]
     for _ in range(30):
         some = [rng.choice((-INF, eighths(rng, 9), eighths(rng, 999))) for _ in range(12)]
-        yield Case(([*some, eighths(rng, 5)], values(13, d)), tag="many scores")
-
-
-def values(n: int, d: int) -> list[Row]:
-    return [[float(10 * i + j + 1) for j in range(d)] for i in range(n)]
+        listed.append(([*some, eighths(rng, 5)], "many scores"))
+    for scores, tag in listed:
+        values = [[float(10 * i + j + 1) for j in range(d)] for i in range(len(scores))]
+        yield Case((scores, values), tag=tag)
 
 
 def eighths(rng: Random, largest: int) -> float:
@@ -121,9 +119,8 @@ def oracle(scores: Row, values: list[Row]) -> Row:
     from pagesim.kernels.reference import gather_attention
 
     n, d = np.shape(values)
-    keys, query = np.zeros((1, n, 1, d)), np.zeros((1, 1, d))
-    keys[0, :, 0, 0], query[0, 0, 0] = scores, 1.0
-    v = np.reshape(values, (1, n, 1, d))
+    keys, v = np.zeros((1, n, 1, d)), np.reshape(values, (1, n, 1, d))
+    query, keys[0, :, 0, 0] = np.eye(1, d)[None], scores
     with np.errstate(invalid="ignore"):
         out = gather_attention(query, keys, v, np.array([[0]]), np.array([n]), scale=1.0)
     return list(map(float, out[0, 0]))

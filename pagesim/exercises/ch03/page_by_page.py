@@ -39,18 +39,14 @@ Example: if the sequence has just one block, block 5, and the block is full, the
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pagesim.cache import slots_of
 from pagesim.exercises.ch03.looks import one_page
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, counted, placed
-from pagesim.exercises.values import has_nan
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, counted, has_nan, placed
 
-Array = npt.NDArray[np.float64]
 same = close(1e-4, 1e-5)
 
 
@@ -87,18 +83,15 @@ def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: i
 def cases(rng: Random, hidden: bool) -> Cases:
     """A full page, a partly filled one, two, a reserved block; then random tables."""
     b = 3 if hidden else 4
-    for table, length, scale, old, tag in (
-        ([0], b, 2, False, "a full page in block 0"),
-        ([2], b, 2, False, "a full page elsewhere"),
-        ([2], 1, 2, False, "a partly filled page"),
-        ([3, 1], b + 1, 2, False, "two pages"),
-        ([3, 1], 2 * b, 2, False, "two pages"),
-        ([3, 1, 0], b + 1, 2, False, "a reserved block"),
-        ([2], 1, 2, True, "old numbers behind the tokens"),
-        ([3, 1, 0], b + 1, 2, True, "old numbers behind the tokens"),
-        ([3, 1], 2 * b, 2000, False, "large scores"),
-    ):
-        yield Case((table, length, b, scale, old), tag=tag)
+    yield Case(([0], b, b, 2, False), tag="a full page in block 0")
+    yield Case(([2], b, b, 2, False), tag="a full page elsewhere")
+    yield Case(([2], 1, b, 2, False), tag="a partly filled page")
+    yield Case(([3, 1], b + 1, b, 2, False), tag="two pages")
+    yield Case(([3, 1], 2 * b, b, 2, False), tag="two pages")
+    yield Case(([3, 1, 0], b + 1, b, 2, False), tag="a reserved block")
+    yield Case(([2], 1, b, 2, True), tag="old numbers behind the tokens")
+    yield Case(([3, 1, 0], b + 1, b, 2, True), tag="old numbers behind the tokens")
+    yield Case(([3, 1], 2 * b, b, 2000, False), tag="large scores")
     for _ in range(20):
         b = rng.choice((1, 2, 4, 8))
         table = rng.sample(range(8), rng.randint(1, 4))
@@ -112,36 +105,34 @@ def words(table: list[int], length: int, block_size: int, scale: int, old: bool)
     return what + (", old elements in the other slots of the table" if old else "")
 
 
-def caches(table: list[int], length: int, block_size: int, scale: int, old: bool) -> list[Array]:
+def caches(table: list[int], length: int, block_size: int, scale: int, old: bool) -> list[Any]:
     """q and the caches of eight blocks: a key and a value in each token's slot, NaN elsewhere.
 
     With ``old`` numbers the blocks of the table have no NaN: others left theirs there.
     """
     rng = np.random.default_rng(seed=length)
     pages = np.full((2, 8 * block_size, 4), np.nan)
-    if old:
-        pages[:, slots_of(table, range(len(table) * block_size), block_size)] = scale
-    slots = slots_of(table, range(length), block_size)
-    pages[:, slots] = scale * rng.standard_normal((2, length, 4))
+    slots = slots_of(table, range(len(table) * block_size), block_size)
+    pages[:, slots] = scale if old else np.nan
+    pages[:, slots[:length]] = scale * rng.standard_normal((2, length, 4))
     return [rng.standard_normal(4), *pages.reshape(2, 8, block_size, 4)]
 
 
-def call(function: Callable[..., Array], table: list[int], length: int, *more: Any) -> Array:
+def call(function: Any, table: list[int], length: int, *more: Any) -> Any:
     q, k_cache, v_cache = caches(table, length, *more)
     return function(q, one_page(k_cache), one_page(v_cache), table, length)
 
 
-def oracle(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Array:
+def oracle(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Any:
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
     from pagesim.kernels.reference import gather_attention
 
     arrays = caches(table, length, block_size, scale, old)
     q, k, v = (array[..., None, :] for array in arrays)  # one head
-    out: Array = gather_attention(q[None], k, v, np.array([table]), np.array([length]))[0, 0]
-    return out
+    return gather_attention(q[None], k, v, np.array([table]), np.array([length]))[0, 0]
 
 
-def why(yours: Array, table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
+def why(yours: Any, table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
     pages = -(-length // block_size)
     filled = length - block_size * (pages - 1)
     if has_nan(yours):

@@ -43,10 +43,8 @@ wrong slot, `check` tells you which program did, and whose slot it was.
 """
 
 from pagesim.exercises.ch03 import decoding
-from pagesim.exercises.ch03.decoding import Answer, Tables
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, has_nan, placed_together
 from pagesim.exercises.launching import WRAPPED, too_early
-from pagesim.exercises.values import has_nan
 
 call, oracle, same = decoding.call, decoding.oracle, decoding.same
 
@@ -65,11 +63,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield Case(([[decoding.FAR // b]], [b - 1], b, 0), tag="a block far out")
 
 
-def words(tables: Tables, lengths: list[int], block_size: int) -> str:
+def words(tables: decoding.Tables, lengths: list[int], block_size: int) -> str:
     return f"tables {tables}, lengths {lengths}, blocks of {block_size} slots"
 
 
-def why(yours: Answer, right: Answer, lengths: list[int], block_size: int) -> str:
+def why(yours: decoding.Answer, right: decoding.Answer, lengths: list[int], block_size: int) -> str:
     if (read := yours["reads"]) != decoding.FINE:
         if WRAPPED in read:
             return too_early("(block * BLOCK + row) * DIM")
@@ -88,6 +86,6 @@ def why(yours: Answer, right: Answer, lengths: list[int], block_size: int) -> st
     return f"{right_slots}. But {sums}; divide them by ell to get an average."
 
 
-def play(tables: Tables, lengths: list[int], block_size: int) -> Timeline:
+def play(tables: decoding.Tables, lengths: list[int], block_size: int) -> Timeline:
     near = [[block % decoding.NUM_BLOCKS for block in table] for table in tables]
     return placed_together(near, lengths, block_size)

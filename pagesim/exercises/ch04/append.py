@@ -43,7 +43,7 @@ every write. In these stories, no block is freed.
 * vllm/core/block/common.py: CopyOnWriteTracker
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pagesim.exercises.acts import Act, act_once, in_words
@@ -79,19 +79,16 @@ def append(
         ### copies_although_alone: if refs[last] == 0:
         return []
     refs[last] -= 1
-    ### copies_every_shared_block: made = []
+    ### copies_every_shared_block: shared = [block for block in table if refs[block] > 1]
+    ### copies_every_shared_block: refs |= {block: refs[block] - 1 for block in shared}
     ### forgets_the_count:
     block = free.pop(0)
-    ### copies_every_shared_block: for place, last in enumerate(table):
+    ### copies_every_shared_block: made = [(block, free.pop(0)) for block in shared]
     refs[block] = 1
-    ### copies_every_shared_block:     if refs[last] > 1:
+    ### copies_every_shared_block: refs |= {block: 1 for _, block in made}
     table[-1] = block
-    ### copies_every_shared_block:         refs[last] -= 1
+    ### copies_every_shared_block: table[:] = [dict(made).get(block, block) for block in table]
     return [(last, block)]
-    ### copies_every_shared_block:         block = free.pop(0)
-    ### copies_every_shared_block:         refs[block] = 1
-    ### copies_every_shared_block:         table[place] = block
-    ### copies_every_shared_block:         made.append((last, block))
     ### copies_every_shared_block: return made
     ### END SOLUTION
 
@@ -107,50 +104,43 @@ def cases(rng: Random, hidden: bool) -> Cases:
         acts, here = [("arrive", 0, rng.randint(1, 6))], 1
         for _ in range(rng.randint(5, 9)):
             who = rng.randrange(here)
-            if here < 4 and rng.random() < 0.4:
-                acts.append(("fork", who, here))
-                here += 1
-            else:
-                acts.append(("write", who, 1))
+            forks = here < 4 and rng.random() < 0.4
+            acts.append(("fork", who, here) if forks else ("write", who, 1))
+            here += forks
         acts.append(("write", rng.randrange(here), 1))
         yield Case((acts, rng.choice((2, 3, 4))), tag="a long story")
 
 
 def stories(acts: Acts, left: int) -> Iterator[Acts]:
     """Every continuation by so many forks and writes, of which the last is a write."""
+    if not left:
+        yield acts
+        return
     here = 1 + sum(act[0] == "fork" for act in acts)
     for who in range(here):
-        written = [*acts, ("write", who, 1)]
-        if left == 1:
-            yield written
-            continue
-        yield from stories(written, left - 1)
-        if here < 3:
+        yield from stories([*acts, ("write", who, 1)], left - 1)
+        if here < 3 and left > 1:
             yield from stories([*acts, ("fork", who, here)], left - 1)
 
 
 def kind(acts: Acts, block_size: int) -> str:
     prompt, does = acts[0][2], [act[0] for act in acts]
     full = prompt % block_size == 0
-    if "fork" not in does:
-        return "a new block" if full else "alone"
-    if does.count("write") > 1:
-        return "several writes"
-    if prompt > block_size and not full:
-        return "a full block and a partial one are shared"
-    return f"a {'full' if full else 'partial'} block is shared"
+    tag = f"a {'full' if full else 'partial'} block is shared"
+    tag = "a full block and a partial one are shared" if prompt > block_size and not full else tag
+    tag = "several writes" if does.count("write") > 1 else tag
+    return tag if "fork" in does else "a new block" if full else "alone"
 
 
 def words(acts: Acts, block_size: int) -> str:
     return f"blocks of {block_size}; {in_words(acts)}"
 
 
-def call(function: Callable[..., Any], acts: Acts, block_size: int) -> Found:
+def call(function: Any, acts: Acts, block_size: int) -> Found:
     """Let the student's function do all the writes; what is there after the last one."""
-    first = -(-acts[0][2] // block_size)
-    tables, lengths = {0: list(range(first))}, {0: acts[0][2]}
-    refs, free = dict.fromkeys(range(first), 1), list(range(first, 40))
-    copies = None
+    blocks = range(-(-acts[0][2] // block_size))
+    tables, lengths = {0: [*blocks]}, {0: acts[0][2]}
+    refs, free = dict.fromkeys(blocks, 1), [*range(len(blocks), 40)]
     for what, who, number in acts[1:]:
         if what == "fork":
             tables[number], lengths[number] = list(tables[who]), lengths[who]
@@ -169,8 +159,7 @@ def found(copies: Any, tables: dict[int, list[int]], refs: dict[int, int], free:
 
 def oracle(acts: Acts, block_size: int, *, record: bool = False) -> tuple[Found, Story]:
     """What the block manager has after the same acts."""
-    story = Story(gpu_blocks=40, block_size=block_size, record=record)
-    here: dict[int, Writer] = {}
+    story, here = Story(gpu_blocks=40, block_size=block_size, record=record), dict[int, Writer]()
     copies = [act_once(act, story, here) for act in acts][-1]
     tables = {number: writer.block_ids for number, writer in here.items()}
     pool = story.manager.block_allocator.allocator_on(Device.GPU)
@@ -182,9 +171,8 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
         return "Return a list of pairs: [(from, to)] for one copy, [] for none."
     if len(copies) < len(truth):
-        old, new = truth[0]
-        others = f"s{who} must not write there, but into a copy, block {new}"
-        return f"Block {old} has other owners: {others}."
+        others = f"s{who} must not write there, but into a copy, block {truth[0][1]}"
+        return f"Block {truth[0][0]} has other owners: {others}."
     if len(copies) > len(truth) > 0:
         return "The token goes into the last block, so only the last block is copied."
     if len(copies) > len(truth):
@@ -204,12 +192,11 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
         return f"Only the table of s{who} changes. The others keep their blocks."
     if [tuple(pair) for pair in copies] != truth:
         return f"The copy is {truth[0]}, from the shared block into the new one."
-    if yours["refs"] != right["refs"]:
-        refs = right["refs"]
-        block = min(each for each, _ in yours["refs"].items() ^ refs.items())
+    if (mine := yours["refs"]) != (refs := right["refs"]):
+        block = min(each for each, _ in mine.items() ^ refs.items())
+        owned = f"Block {block} is in {refs.get(block, 0)} of the tables, so its reference count"
         moves = (
             "It rises by one when a table gets the block, and falls by one when a table loses it"
         )
-        owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
-        return f"{owned}, so its reference count must be {refs.get(block, 0)}. {moves}."
+        return f"{owned} must be {refs.get(block, 0)}. {moves}."
     return "Take new blocks from the front of the free list."

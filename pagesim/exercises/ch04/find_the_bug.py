@@ -99,8 +99,9 @@ def oracle(machine: str, block_size: int) -> Goal:
     return Goal([[], CAUSES[machine]], "a story that shows the fault, and its cause")
 
 
-def lacks(acts: list[Act], machine: str, block_size: int) -> str:
-    """Why a story does not show that the machine has a fault; nothing if it does."""
+def why(yours: Found, machine: str, block_size: int) -> str:
+    story, cause = yours
+    acts = [tuple(act) for act in story]
     if len(acts) > 8:
         return f"A story has at most 8 acts. Leave out those that machine {machine} does right."
     if any(type(n) is not int or not 0 <= n <= 64 for act in acts for n in act[1:]):
@@ -114,21 +115,15 @@ def lacks(acts: list[Act], machine: str, block_size: int) -> str:
             goes_on = "a story that it plays to the end, so that a sequence reads something wrong"
             return f"The machine stopped with an error. That is close. Now find {goes_on}."
         if any(faulty.read(name) != sound.read(name) for name in sound.here):
-            return ""
-    fork = "The faults concern sharing, so fork first, and then let the owners write or leave"
-    return f"Every sequence read its own tokens. {fork}."
-
-
-def why(yours: Found, machine: str, block_size: int) -> str:
-    story, cause = yours
-    if problem := lacks([tuple(act) for act in story], machine, block_size):
-        return problem
-    if cause == CAUSES[machine]:
-        return ""
+            break
+    else:
+        fork = "The faults concern sharing, so fork first, and then let the owners write or leave"
+        return f"Every sequence read its own tokens. {fork}."
     if cause not in (causes := [*CAUSES.values(), *DECOYS]):
         return f"The cause must be one of {causes}."
+    other = "Your story shows a fault, but the cause is another: several can look alike"
     change = "Change one act, and see whether your cause still predicts what happens"
-    return f"Your story shows a fault, but the cause is another: several can look alike. {change}."
+    return "" if cause == CAUSES[machine] else f"{other}. {change}."
 
 
 def play(block_size: int) -> Timeline:

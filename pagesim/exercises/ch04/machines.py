@@ -1,8 +1,5 @@
 """Three caches with one fault each, for exercise 4.3. Play with them before you read on."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from typing import Any
 
 from pagesim.exercises.acts import Act, act_once
@@ -21,16 +18,17 @@ class Machine:
     """
 
     allocator = NaiveBlockAllocator
+    copies_first = True
 
     def __init__(self, block_size: int = 4) -> None:
         self.story = Story(gpu_blocks=NUM_BLOCKS, block_size=block_size, record=False)
         pool: Any = self.story.manager.block_allocator.allocator_on(Device.GPU)
         pool.__class__ = self.allocator  # as it was, but for the methods with a fault
         self.here: dict[int, Writer] = {}
-        self.slots: dict[int, int] = {}
-        """What each slot of the memory holds."""
+        self.memory: list[list[int | None]] = [[None] * block_size for _ in range(NUM_BLOCKS)]
+        """What each slot of each block holds."""
 
-    def play(self, acts: Iterable[Act]) -> dict[int, list[int | None]]:
+    def play(self, acts: list[Act]) -> dict[int, list[int | None]]:
         """Let it happen; what each sequence reads in the end."""
         for act in acts:
             self.act(act)
@@ -39,36 +37,32 @@ class Machine:
     def act(self, act: Act) -> None:
         """One act: first the books, then the bytes."""
         copies = act_once(act, self.story, self.here)
-        self.carry_out(copies, act[1], act[2] if act[0] in ("arrive", "write") else 0)
-
-    def carry_out(self, copies: list[tuple[int, int]], number: int, written: int) -> None:
-        """The copies, and behind them so many new tokens of a sequence."""
-        self.copy(copies)
-        self.store(number, written)
+        if self.copies_first:
+            self.copy(copies)
+        self.store(act[1], act[2] if act[0] in ("arrive", "write") else 0)
+        if not self.copies_first:
+            self.copy(copies)
 
     def copy(self, copies: list[tuple[int, int]]) -> None:
-        """Copy whole blocks; a slot that was never written leaves nothing."""
-        size: int = self.story.manager.block_size
+        """Copy whole blocks, and what was never written as well."""
         for source, target in copies:
-            for offset in range(size):
-                self.slots.pop(target * size + offset, None)
-                if source * size + offset in self.slots:
-                    self.slots[target * size + offset] = self.slots[source * size + offset]
+            self.memory[target] = [*self.memory[source]]
 
     def store(self, number: int, written: int) -> None:
         """Write the newest tokens of a sequence."""
         tokens = self.here[number].token_ids if written else []
         for position in range(len(tokens) - written, len(tokens)):
-            self.slots[self._slot(number, position)] = tokens[position]
+            block, offset = self._slot(number, position)
+            self.memory[block][offset] = tokens[position]
 
     def read(self, number: int) -> list[int | None]:
         """What a sequence finds in its slots."""
-        length = len(self.here[number].token_ids)
-        return [self.slots.get(self._slot(number, position)) for position in range(length)]
+        slots = (self._slot(number, at) for at in range(len(self.here[number].token_ids)))
+        return [self.memory[block][offset] for block, offset in slots]
 
-    def _slot(self, number: int, position: int) -> int:
-        size: int = self.story.manager.block_size
-        return self.here[number].block_ids[position // size] * size + position % size
+    def _slot(self, number: int, position: int) -> tuple[int, int]:
+        page, offset = divmod(position, self.story.manager.block_size)
+        return self.here[number].block_ids[page], offset
 
 
 class _FreesForAll(NaiveBlockAllocator):
@@ -99,9 +93,7 @@ class B(Machine):
 class C(Machine):
     """The third."""
 
-    def carry_out(self, copies: list[tuple[int, int]], number: int, written: int) -> None:
-        self.store(number, written)
-        self.copy(copies)
+    copies_first = False
 
 
 MACHINES: dict[str, type[Machine]] = {"A": A, "B": B, "C": C}

@@ -57,6 +57,7 @@ Numbers = dict[str, float]
 SHOWN = ["qwen3-0.6b a100-40gb", "llama-2-7b h100", "llama-3.1-8b a100-40gb", "opt-13b h100"]
 HIDDEN = ["qwen3-0.6b l4", "llama-2-7b h200", "opt-13b h200", "qwen3-8b h100"]
 HIDDEN += ["qwen3-30b-a3b a100-80gb"]
+SPEEDS = "bytes_per_second", "flops_per_second", "swap_bytes_per_second"
 
 
 def break_even(model: dict[str, float], card: dict[str, float]) -> int:
@@ -81,28 +82,17 @@ def break_even(model: dict[str, float], card: dict[str, float]) -> int:
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """Models on cards, and a card with a slow memory, on which recomputing takes longer."""
-    for name, card in map(str.split, HIDDEN if hidden else SHOWN):
-        yield made(f"{name} on an {card}", name, card)
-    slower = 30 if hidden else 10
-    yield made("llama-2-7b on a card with a slow memory", "llama-2-7b", "h100", slower)
-
-
-def made(name: str, preset: str, card: str, slower: int = 1) -> Case:
-    """The case of a model on a card whose memory is so much slower."""
-    spec, rates = ModelSpec.preset(preset), CARDS[card]
-    model: Numbers = {
-        "layers": spec.num_layers,
-        "kv_heads": spec.num_kv_heads,
-        "head_dim": spec.head_dim,
-    }
-    model |= {"parameters": parameters(preset)[1]}
-    speeds = {
-        "bytes_per_second": rates.bytes_per_second / slower,
-        "flops_per_second": rates.flops_per_second,
-        "swap_bytes_per_second": rates.swap_bytes_per_second,
-    }
-    tag = "there is one" if oracle(model, speeds) else "there is none"
-    return Case((model, speeds), f"{name}: {model}, {speeds}", tag)
+    pairs = map(str.split, HIDDEN if hidden else SHOWN)
+    named = [(f"{preset} on an {card}", preset, card, 1) for preset, card in pairs]
+    slow = ("llama-2-7b on a card with a slow memory", "llama-2-7b", "h100", 30 if hidden else 10)
+    for name, preset, card, slower in [*named, slow]:
+        spec = ModelSpec.preset(preset)
+        sizes = {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads}
+        model = sizes | {"head_dim": spec.head_dim, "parameters": parameters(preset)[1]}
+        speeds = {speed: getattr(CARDS[card], speed) for speed in SPEEDS}
+        speeds["bytes_per_second"] /= slower
+        tag = "there is one" if oracle(model, speeds) else "there is none"
+        yield Case((model, speeds), f"{name}: {model}, {speeds}", tag)
 
 
 def clock_of(model: Numbers, card: Numbers) -> Roofline:
@@ -122,18 +112,14 @@ def seconds(clock: Roofline, tokens: int) -> tuple[float, float]:
 def oracle(model: Numbers, card: Numbers) -> int:
     """By the simulation's clock, `Roofline`, one number of tokens after the other."""
     clock = clock_of(model, card)
-    for tokens in range(1, 10_001):
-        recompute, swap = seconds(clock, tokens)
-        if recompute < swap:
-            return tokens
-    return 0
+    times = ((tokens, *seconds(clock, tokens)) for tokens in range(1, 10_001))
+    return next((tokens for tokens, recompute, swap in times if recompute < swap), 0)
 
 
 def same(yours: object, right: int) -> bool:
     """Within 5 %, or one token; 0 must be 0."""
-    if type(yours) is not int or not yours or not right:
-        return type(yours) is int and yours == right
-    return abs(yours - right) <= max(1, 0.05 * right)
+    slack = max(1, 0.05 * right) if yours and right else 0
+    return type(yours) is int and abs(yours - right) <= slack
 
 
 def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:

@@ -48,15 +48,12 @@ cache is so large that `b * numbers` does not fit into 32 bits.
 * vllm/worker/cache_engine.py: CacheEngine.swap_out
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
-from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, launched, too_early
+from pagesim.exercises import launching
+from pagesim.exercises.kit import Array, Case, Cases, Random, Timeline, parted, placed
 
 Found = dict[str, Any]
 """The buffer, guard included, as one list, and what was touched outside."""
@@ -85,12 +82,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
 def words(num_blocks: int, shape: Shape, table: list[int]) -> str:
     tokens, heads, dim = shape
     blocks = f"blocks of {tokens} tokens with {heads} x {dim} elements"
-    if table == [FAR]:
-        return f"table {table}, {blocks}, a cache with more blocks than that"
-    return f"{num_blocks} {blocks}, table {table}"
+    far = f"table {table}, {blocks}, a cache with more blocks than that"
+    return far if table == [FAR] else f"{num_blocks} {blocks}, table {table}"
 
 
-def cached(num_blocks: int, shape: Shape, table: list[int]) -> npt.NDArray[np.float32]:
+def cached(num_blocks: int, shape: Shape, table: list[int]) -> Array:
     """Block b holds b·1000 and up; blocks outside of the table hold NaN."""
     numbers = int(np.prod(shape))
     cache = np.full((num_blocks, numbers), np.nan, dtype=np.float32)
@@ -104,7 +100,7 @@ def oracle(num_blocks: int, shape: Shape, table: list[int]) -> Found:
     from pagesim.kernels import reference
 
     if table == [FAR]:
-        return {"buffer": [], "accesses": ALL}
+        return {"buffer": [], "accesses": launching.ALL}
     cache = cached(num_blocks, shape, table)
     rows = reference.gather(cache, np.array(table), np.arange(len(table) * shape[0]))
     return {"buffer": [*rows.ravel().tolist(), *[GUARD] * cache[0].size], "accesses": FINE}
@@ -112,28 +108,22 @@ def oracle(num_blocks: int, shape: Shape, table: list[int]) -> Found:
 
 def call(gather: Any, num_blocks: int, shape: Shape, table: list[int]) -> Found:
     """Launch the student's kernel, and look at the buffer and at every access."""
-    import torch
-
-    from pagesim import kernels
-
     far = table == [FAR]
-    if far and kernels.backend.decide().mode != "interpreted":
-        return oracle(num_blocks, shape, table)  # only the interpreter needs no such cache
-    device = kernels.backend.device()
-    buffer = torch.full((len(table) + 1, *shape), GUARD, device=device)
-    cache = torch.from_numpy(cached(num_blocks, shape, [] if far else table)).to(device)
-    trace = launched(gather, cache=cache, table=torch.tensor(table, device=device), buffer=buffer)
-    size = cache[0].numel()
-    rows = [FarRow("cache", cache, FAR * size, size)] if far else []
-    seen = far_rows(trace, "read", rows) if trace else {}
-    accesses = seen.get("outside") or seen.get("cache") or FINE
-    return {"buffer": [] if far else buffer.cpu().flatten().tolist(), "accesses": accesses}
+    if far and not launching.interpreted():
+        return oracle(num_blocks, shape, table)
+    blocks = cached(num_blocks, shape, [] if far else table)
+    room = np.full((len(table) + 1, *shape), GUARD, np.float32)
+    cache, ids, buffer = launching.tensors(blocks, np.array(table), room)
+    trace = launching.launched(gather, cache=cache, table=ids, buffer=buffer)
+    rows = [launching.FarRow("cache", cache, FAR * blocks[0].size, blocks[0].size)] if far else []
+    [accesses] = (launching.far_rows(trace, "read", rows) if trace else {}).values() or [FINE]
+    return {"buffer": [] if far else buffer.flatten().tolist(), "accesses": accesses}
 
 
 def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
     numbers, accesses = int(np.prod(shape)), yours["accesses"]
-    if accesses.endswith(WRAPPED):
-        return too_early(f"block * {numbers}")
+    if accesses.endswith(launching.WRAPPED):
+        return launching.too_early(f"block * {numbers}")
     if table == [FAR]:
         does = f"there is {accesses}" if accesses.startswith("a ") else f"it {accesses}"
         return f"The kernel must copy block {FAR}, but {does}."

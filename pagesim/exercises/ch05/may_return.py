@@ -41,6 +41,8 @@ Example: a sequence needs 3 of 10 blocks, 4 are free, and 2 must stay free.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate
 """
 
+from itertools import product
+
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, counted
 from pagesim.v0.sequence import Logprob
 
@@ -65,22 +67,14 @@ def may_return(needed: int, free: int, total: int, watermark_blocks: int) -> tup
 def cases(rng: Random, hidden: bool) -> Cases:
     """Every need and every free list, on small GPUs with several watermarks."""
     for total in rng.sample(range(3, 9), 3) if hidden else (2, 4):
-        for watermark_blocks in range(min(3, total)):
-            for needed in range(1, total + 2):
-                for free in range(total + 1):
-                    case = (needed, free, total, watermark_blocks)
-                    yield Case(case, tag=kind(*case))
-
-
-def kind(needed: int, free: int, total: int, watermark_blocks: int) -> str:
-    if needed > total:
-        return "more than the GPU has"
-    if needed > total - watermark_blocks:
-        return "more than the watermark leaves"
-    left = free - needed - watermark_blocks
-    if -watermark_blocks <= left < 0:
-        return "only the watermark is in the way"
-    return "exactly enough" if left == 0 else "too few now" if left < 0 else "plenty"
+        sizes = range(min(3, total)), range(1, total + 2), range(total + 1)
+        for watermark_blocks, needed, free in product(*sizes):
+            left = free - needed - watermark_blocks
+            tag = "exactly enough" if not left else "too few now" if left < 0 else "plenty"
+            tag = "only the watermark is in the way" if -watermark_blocks <= left < 0 else tag
+            tag = tag if needed <= total - watermark_blocks else "more than the watermark leaves"
+            tag = "more than the GPU has" if needed > total else tag
+            yield Case((needed, free, total, watermark_blocks), tag=tag)
 
 
 def oracle(
@@ -103,9 +97,8 @@ def oracle(
     return (now, right), story.run.annotate(title="s0 is on the CPU. When may it return?")
 
 
-def why(
-    yours: list[str], right: list[str], needed: int, free: int, total: int, watermark_blocks: int
-) -> str:
+def why(yours: list[str], right: list[str], *case: int) -> str:
+    needed, free, total, watermark_blocks = case
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
         stay = f"{free} - {needed} = {counted(free - needed, 'block')} would stay free"

@@ -58,26 +58,22 @@ def swap_out(
     ### BEGIN SOLUTION
     moved: dict[int, int] = {}
     for table in tables:
+        ### each_table_by_itself: for number, table in enumerate(tables):
         for block in table:
+            ### each_table_by_itself: for block in [(number, block) for block in table]:
             if block not in moved:
                 moved[block] = free[len(moved)]
     pairs = [(block, target - num_gpu_blocks) for block, target in moved.items()]
+    ### each_table_by_itself: pairs = [(block, target - num_gpu_blocks)
+    ### each_table_by_itself:     for (_, block), target in moved.items()]
     ### ids_for_indices: pairs = list(moved.items())
     ### turned_round: pairs = [(to - num_gpu_blocks, block) for block, to in moved.items()]
     ### one_copy_a_table: pairs = [(block, moved[block] - num_gpu_blocks)
     ### one_copy_a_table:     for table in tables for block in table]
     return [[moved[block] for block in table] for table in tables], pairs
+    ### each_table_by_itself: return [[moved[number, block] for block in table]
+    ### each_table_by_itself:     for number, table in enumerate(tables)], pairs
     ### END SOLUTION
-
-
-def each_table_by_itself(
-    tables: Tables, free: list[int], num_gpu_blocks: int
-) -> tuple[Tables, Pairs]:
-    moved = []
-    for table in tables:
-        moved.append(swap_out([table], free, num_gpu_blocks))
-        free = free[len(table) :]
-    return [ids for (ids,), _ in moved], [pair for _, pairs in moved for pair in pairs]
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -119,7 +115,7 @@ def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
 
 def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
     cpu_tables, pairs = yours
-    if [len(table) for table in cpu_tables] != [len(table) for table in tables]:
+    if [*map(len, cpu_tables)] != [*map(len, tables)]:
         return "Every sequence must keep its number of blocks."
     if not {block for table in cpu_tables for block in table} <= set(free):
         return f"The tables may name only free CPU blocks, and their ids begin at {num_gpu_blocks}."
