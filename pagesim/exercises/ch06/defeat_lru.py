@@ -40,13 +40,10 @@ a pool of 2 blocks, the two prompts stay cached.
 * vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator.allocate_immutable_block
 """
 
-from itertools import pairwise
-
 from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch06.prompts import fault_of, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 from pagesim.timeline.pair import Compared, compare
-from pagesim.v0.block.interfaces import Device
 
 Prompts = list[list[int]]
 
@@ -72,9 +69,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
-    return Goal(
-        [[0]], f"no hit with {counted(num_blocks, 'block')}, only hits with {num_blocks + 1}"
-    )
+    one = counted(num_blocks, "block")
+    return Goal([[0]], f"no hit with {one}, only hits with {num_blocks + 1}")
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
@@ -83,7 +79,8 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     if problem := fault_of(yours, num_blocks * block_size):
         return problem
     try:
-        small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
+        small, _ = rounds(yours, num_blocks, block_size, record=False)
+        large, _ = rounds(yours, num_blocks + 1, block_size, record=False)
     except NoFreeBlocksError:
         return "A prompt does not fit into the pool."
     lookups = sum(len(prompt) // block_size for prompt in yours)
@@ -101,38 +98,27 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     return ""
 
 
-def hits(prompts: Prompts, num_blocks: int, block_size: int) -> list[int]:
-    """Blocks found in each of three rounds. NoFreeBlocksError if a prompt does not fit."""
-    story = Story(num_blocks, block_size=block_size, caching=True, record=False)
-    lookups = sum(len(prompt) // block_size for prompt in prompts)
-    totals = [0]
-    for number in range(3):
-        go_round(story, prompts, number)
-        rate = story.manager.get_prefix_cache_hit_rate(Device.GPU)
-        totals.append(round(rate * lookups * (number + 1)))
-    return [after - before for before, after in pairwise(totals)]
-
-
-def go_round(story: Story, prompts: Prompts, number: int) -> None:
-    for place, prompt in enumerate(prompts, 1):
-        serve(story, prompt, float(number * len(prompts) + place))
-
-
-def rounds(prompts: Prompts, num_blocks: int, block_size: int, times: int) -> Timeline:
-    story = Story(num_blocks, block_size=block_size, caching=True)
+def rounds(
+    prompts: Prompts, num_blocks: int, block_size: int, times: int = 3, record: bool = True
+) -> tuple[list[int], Story]:
+    """Blocks found in each round, and their story. NoFreeBlocksError if a prompt does not fit."""
+    story = Story(num_blocks, block_size=block_size, caching=True, record=record)
+    found, now = [0] * times, 0.0
     for number in range(times):
-        go_round(story, prompts, number)
-    return story.run
+        for prompt in prompts:
+            now += 1
+            found[number] += len(serve(story, prompt, now))
+    return found, story
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
     prompts = [[number] * block_size for number in range(num_blocks)]
-    title = "As many prompts as blocks: all are found again"
-    return rounds(prompts, num_blocks, block_size, 2).annotate(title=title)
+    _, story = rounds(prompts, num_blocks, block_size, 2)
+    return story.run.annotate(title="As many prompts as blocks: all are found again")
 
 
 def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
     """The rounds of the answer in both pools."""
-    small, large = (rounds(yours, num_blocks + more, block_size, 3) for more in (0, 1))
-    one, other = (f"Your rounds with {counted(num_blocks + more, 'block')}" for more in (0, 1))
-    return compare(small, large, (one, other))
+    small, large = (rounds(yours, num_blocks + more, block_size)[1].run for more in (0, 1))
+    title = f"Your rounds with {counted(num_blocks, 'block')}"
+    return compare(small, large, (title, f"Your rounds with {num_blocks + 1} blocks"))

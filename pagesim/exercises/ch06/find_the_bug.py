@@ -105,7 +105,7 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
         return "A prompt does not fit into the pool."
     if vllm == broken:
         return f"Both caches find {vllm}, so these prompts do not show the fault."
-    if cause not in list(CAUSES):
+    if cause not in CAUSES:
         return f"The cause must be one of {', '.join(CAUSES)}."
     if cause != FAULTY[letter][1]:
         finds = f"vLLM's cache finds {vllm}, and the one with {letter} finds {broken}"

@@ -45,10 +45,9 @@ Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`. The first two promp
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.exercises.ch07.serving import add, new_scheduler
+from pagesim.exercises.ch07.serving import ServingScheduler, add
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
 from pagesim.timeline.record import record
-from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Sequence, SequenceGroup
 
 
@@ -109,14 +108,14 @@ def valid(waiting: list[int], token_budget: int, seq_budget: int, block_size: in
     return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, block_size) > 0
 
 
-def new(waiting: list[int], *limits: int) -> Scheduler:
+def new(waiting: list[int], *limits: int) -> ServingScheduler:
     """A scheduler for these prompts, with so many other blocks taken that none is too long."""
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     taken = max(-(-length // block_size) for length in waiting) + watermark_blocks
-    scheduler = new_scheduler(
+    scheduler = ServingScheduler(
         free_blocks + taken,
-        block_size=block_size,
-        watermark=(watermark_blocks + 0.5) / (free_blocks + taken),  # the manager rounds down
+        block_size,
+        (watermark_blocks + 0.5) / (free_blocks + taken),  # the watermark, which is rounded down
         max_num_batched_tokens=token_budget,
         max_num_seqs=min(seq_budget, token_budget),
         max_model_len=token_budget,
@@ -126,7 +125,9 @@ def new(waiting: list[int], *limits: int) -> Scheduler:
     return scheduler
 
 
-def step(scheduler: Scheduler, waiting: list[int], order: list[int]) -> tuple[list[int], Timeline]:
+def step(
+    scheduler: ServingScheduler, waiting: list[int], order: list[int]
+) -> tuple[list[int], Timeline]:
     """The prompts arrive and stand in this order; which are in the step, if there is one?"""
     with record(scheduler) as run:
         for number, length in enumerate(waiting):

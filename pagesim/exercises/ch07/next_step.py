@@ -53,7 +53,7 @@ is free. So `s1` is preempted, although its block 0 has room.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_append_slots
 """
 
-from pagesim.exercises.ch07.serving import Batch, add, new_scheduler, step
+from pagesim.exercises.ch07.serving import Batch, ServingScheduler, add, step
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
 from pagesim.timeline.record import record as recorded
 from pagesim.v0.block.interfaces import Device
@@ -140,7 +140,7 @@ def oracle(
 ) -> tuple[Step, Timeline]:
     """What the scheduler decides in this state. The blocks of its run have other ids."""
     total = len(free) + sum(len(table) for _, _, table in running)
-    scheduler = new_scheduler(total, block_size=block_size, preemption_mode="recompute")
+    scheduler = ServingScheduler(total, block_size, preemption_mode="recompute")
     for name, tokens, _ in running:
         add(scheduler, name, tokens - 1, token=0)
     if running:

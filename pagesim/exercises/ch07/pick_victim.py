@@ -52,7 +52,7 @@ print(served, max(served.preempted.values()))
 from functools import lru_cache
 
 from pagesim.exercises.ch07.chosen_victims import Candidate, ChosenVictims, Pick
-from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
+from pagesim.exercises.ch07.serving import Request, Served, recorded, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
 
 SECONDS = 30.0
@@ -105,8 +105,7 @@ def measure(stream: int, pick: Pick) -> Served:
 
 
 def choosing(pick: Pick) -> ChosenVictims:
-    scheduler = new_scheduler(30, max_num_seqs=64, kind=ChosenVictims)
-    assert isinstance(scheduler, ChosenVictims)
+    scheduler = ChosenVictims(30, max_num_seqs=64)
     scheduler.pick = pick
     return scheduler
 
