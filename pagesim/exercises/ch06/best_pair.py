@@ -45,7 +45,7 @@ from functools import cache
 from itertools import product
 
 from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.ch06.prompts import fault_of
+from pagesim.exercises.ch06.prompts import Prompts, fault_of
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
 
 
@@ -68,14 +68,12 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((num_blocks, block_size), tag="small" if num_blocks == 2 else "larger")
 
 
-def both(
-    pair: list[list[int]], num_blocks: int, block_size: int, record: bool = False
-) -> tuple[int, Story]:
+def both(two: Prompts, num_blocks: int, block_size: int, record: bool = False) -> tuple[int, Story]:
     """How many tokens of the second prompt need not be computed; NoFreeBlocksError without room."""
     story = Story(num_blocks, block_size=block_size, caching=True, record=record)
-    first = story.arrive(pair[0])
-    story.manager.mark_blocks_as_computed(first.group, len(pair[0]))
-    second = story.arrive(pair[1])
+    first = story.arrive(two[0])
+    story.manager.mark_blocks_as_computed(first.group, len(two[0]))
+    second = story.arrive(two[1])
     return block_size * len(story.manager.get_common_computed_block_ids([second.seq])), story
 
 
@@ -121,6 +119,6 @@ def play(num_blocks: int, block_size: int) -> Timeline:
     return replay([prompt, prompt], num_blocks, block_size).annotate(title=title)
 
 
-def replay(yours: list[list[int]], num_blocks: int, block_size: int) -> Timeline:
+def replay(yours: Prompts, num_blocks: int, block_size: int) -> Timeline:
     _, story = both(yours, num_blocks, block_size, record=True)
     return story.run.annotate(title="Your two prompts")

@@ -40,12 +40,9 @@ a pool of 2 blocks, the two prompts stay cached.
 * vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator.allocate_immutable_block
 """
 
-from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.ch06.prompts import fault_of, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
+from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, counted
 from pagesim.timeline.pair import Compared, compare
-
-Prompts = list[list[int]]
 
 
 def one_round(num_blocks: int, block_size: int) -> list[list[int]]:
@@ -78,11 +75,7 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
         return f"A round is a list of 1 to {4 * num_blocks} prompts."
     if problem := fault_of(yours, num_blocks * block_size):
         return problem
-    try:
-        small, _ = rounds(yours, num_blocks, block_size, record=False)
-        large, _ = rounds(yours, num_blocks + 1, block_size, record=False)
-    except NoFreeBlocksError:
-        return "A prompt does not fit into the pool."
+    small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
@@ -98,27 +91,20 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
     return ""
 
 
-def rounds(
-    prompts: Prompts, num_blocks: int, block_size: int, times: int = 3, record: bool = True
-) -> tuple[list[int], Story]:
-    """Blocks found in each round, and their story. NoFreeBlocksError if a prompt does not fit."""
-    story = Story(num_blocks, block_size=block_size, caching=True, record=record)
-    found, now = [0] * times, 0.0
-    for number in range(times):
-        for prompt in prompts:
-            now += 1
-            found[number] += len(serve(story, prompt, now))
-    return found, story
+def hits(prompts: Prompts, num_blocks: int, block_size: int) -> list[int]:
+    """Blocks found in each of three rounds."""
+    found, _ = served(prompts * 3, num_blocks, block_size, record=False)
+    return [sum(map(len, found[i : i + len(prompts)])) for i in range(0, len(found), len(prompts))]
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
     prompts = [[number] * block_size for number in range(num_blocks)]
-    _, story = rounds(prompts, num_blocks, block_size, 2)
+    _, story = served(prompts * 2, num_blocks, block_size)
     return story.run.annotate(title="As many prompts as blocks: all are found again")
 
 
 def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
     """The rounds of the answer in both pools."""
-    small, large = (rounds(yours, num_blocks + more, block_size)[1].run for more in (0, 1))
+    small, large = (served(yours * 3, num_blocks + more, block_size)[1].run for more in (0, 1))
     title = f"Your rounds with {counted(num_blocks, 'block')}"
     return compare(small, large, (title, f"Your rounds with {num_blocks + 1} blocks"))

@@ -1,7 +1,5 @@
 """A scheduler whose victims are chosen by a function: vLLM's takes the last of ``running``."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

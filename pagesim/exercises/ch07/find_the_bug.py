@@ -67,11 +67,9 @@ def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str
         ### symptom: return [(4 * num_blocks - 8, 5), (8, 3), (4, 3)], "overtake"
     if scheduler == "B":  # s1 does not fit, s2 would
         return [(4 * num_blocks - 8, 3), (12, 3), (4, 3)], "overtake"
-        ### enough_room: return [(4, 3), (4, 3), (4, 3)], "overtake"
         ### one_fits: return [(4 * num_blocks - 8, 3), (4, 3), (4, 3)], "overtake"
     return [(4 * num_blocks - 16, 3), (5, 3), (5, 3)], "oldest"  # s0 grows: which gives way?
     ### last_is_next: return [(4 * num_blocks - 16, 3), (9, 3)], "oldest"
-    ### enough_room: return [(4, 3), (4, 3), (4, 3)], "oldest"
     ### END SOLUTION
 
 

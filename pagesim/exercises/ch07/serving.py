@@ -3,8 +3,6 @@
 A request is (prompt, output), in tokens. All wait from the beginning. Time is counted in steps.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -86,12 +86,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def requests(stream: int) -> list[Request]:
     """The stream of this number: (prompt, answer) in tokens, most of them short."""
-    rng = Random(stream)
-
-    def tokens(most: int, mu: float, sigma: float) -> int:
-        return min(most, 1 + int(rng.lognormvariate(mu, sigma)))
-
-    return [(tokens(120, 3.2, 0.9), tokens(200, 4, 0.8)) for _ in range(50)]
+    tokens = Random(stream).lognormvariate
+    drawn = [(1 + int(tokens(3.2, 0.9)), 1 + int(tokens(4, 0.8))) for _ in range(50)]
+    return [(min(prompt, 120), min(output, 200)) for prompt, output in drawn]
 
 
 def measure(stream: int, watermark: float) -> Served:
@@ -109,7 +106,6 @@ def keeping(watermark: float) -> ServingScheduler:
     return ServingScheduler(40, 16, min(1.0, watermark), max_num_seqs=64)
 
 
-@lru_cache(maxsize=16)
 def fewest_steps(stream: int) -> int:
     """The fewest steps without a request given up, over all watermarks up to a third."""
     every = [served(stream, blocks) for blocks in range(40 // 3)]

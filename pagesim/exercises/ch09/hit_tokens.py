@@ -87,19 +87,15 @@ def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
 
 
 def oracle(
-    num_tokens: int, cached: list[bool], block_size: int, *, record: bool = False
-) -> tuple[int, Timeline | None]:
+    num_tokens: int, cached: list[bool], block_size: int, *, record: bool = True
+) -> tuple[int, Timeline]:
     """What the manager finds for a prompt that has come and gone, and lost some of its blocks."""
-    manager = KVCacheManager(len(cached) + 3, block_size, 10**6)
-    first, second = (
-        Request(name, range(num_tokens), block_size=block_size) for name in ("first", "second")
-    )
+    manager, names = KVCacheManager(len(cached) + 3, block_size, 10**6), ("first", "second")
+    first, second = (Request(name, range(num_tokens), block_size=block_size) for name in names)
     manager.allocate_slots(first, num_tokens)
     table = manager.get_block_ids("first")[0]
     manager.free(first)
     manager.evict_blocks(block for block, kept in zip(table, cached, strict=False) if not kept)
-    if not record:
-        return manager.get_computed_blocks(second)[1], None
     with recorded(manager) as run:
         hits, found, _ = manager.get_computed_blocks(second)
         manager.allocate_slots(second, num_tokens - found, found, hits)

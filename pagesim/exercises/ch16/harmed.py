@@ -45,9 +45,6 @@ from a and from k need this fact, and the routes from c and m do not. So
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
 """
 
-from functools import cache
-from typing import Any
-
 from pagesim.exercises.kit import Case, Cases, Random
 
 Facts = list[tuple[str, str]]
@@ -120,13 +117,6 @@ def words(facts: Facts, starts: list[str], page: int, block_size: int) -> str:
     return f"{written(facts)} in pages of {block_size}; {asked}"
 
 
-def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
-    """The walks that the model gets wrong."""
-    ways = tuple(way(facts, start) for start in starts)
-    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
-    return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
-
-
 def way(facts: Facts, start: str) -> str:
     """The walk from a place to its end, "akcm."."""
     walk = start
@@ -135,42 +125,34 @@ def way(facts: Facts, start: str) -> str:
     return walk
 
 
-@cache
-def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[bool]:
-    """Of each walk, whether every token of it is the model's likeliest, so that greedy finds it."""
+def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
+    """The starts of the walks that greedy does not find: a token is not the model's likeliest."""
     import torch
 
-    from pagesim.kernels.tiny_llm import Contiguous, maps
+    from pagesim.kernels.tiny_llm import Contiguous, by_hand, maps
 
-    model = by_hand()
+    model, prompt = by_hand(), written(facts)
     read = Contiguous(model, len(prompt) + len(prompt) // 4 + 2)
     read.logits(maps.encode(prompt))
-    read.cache[:, :, :, first:end] = 0
-    found = []
-    for walk in right:
-        asked = torch.tensor(maps.encode(f"?{walk}"))
+    read.cache[:, :, :, page * block_size : (page + 1) * block_size] = 0
+    wrong = []
+    for start in starts:
+        asked = torch.tensor(maps.encode(f"?{way(facts, start)}"))
         positions = torch.arange(read.length, read.length + len(asked))
         with torch.inference_mode():
             best = model.logits(model(asked, positions, read.fork())[1:-1]).argmax(-1)
-        found.append(best.tolist() == asked[2:].tolist())
-    return found
+        if best.tolist() != asked[2:].tolist():
+            wrong.append(start)
+    return wrong
 
 
-@cache
-def by_hand() -> Any:
-    from pagesim.kernels import tiny_llm
-
-    return tiny_llm.by_hand()
-
-
-def why(
-    yours: list[str], right: list[str], facts: Facts, starts: list[str], page: int, block_size: int
-) -> str:
+def why(yours: list[str], right: list[str], facts: Facts, starts: list[str], *lost: int) -> str:
+    page, block_size = lost
     unlike = next((start for start in starts if (start in yours) != (start in right)), None)
     if unlike is None:
         return "Return each place once, in the order of starts."
-    lost = facts[page * block_size // 4 : (page + 1) * block_size // 4]
-    holds = " and ".join(written([fact]) for fact in lost)
+    held = facts[page * block_size // 4 : (page + 1) * block_size // 4]
+    holds = " and ".join(written([fact]) for fact in held)
     needs = "needs a fact" if unlike in right else "needs no fact"
     route = " ".join(way(facts, unlike))
     return f"Page {page} holds {holds}. The route {route} {needs} of this page."
