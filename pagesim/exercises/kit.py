@@ -7,6 +7,7 @@ from operator import eq
 from random import Random as Random
 from typing import Any
 
+from pagesim.errors import UsageError as UsageError
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.goal import Goal as Goal
 from pagesim.exercises.stage import placed as placed
@@ -14,9 +15,14 @@ from pagesim.exercises.stage import placed_together as placed_together
 from pagesim.exercises.values import close as close
 from pagesim.player.describe import counted as counted
 from pagesim.story import Story as Story
+from pagesim.timeline.pair import Compared as Compared
+from pagesim.timeline.pair import compare as compare
+from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline as Timeline
 
 Cases = Iterator[Case]
+recorded = record
+"""Named so because oracles have a keyword ``record``."""
 
 Ops = list[tuple[Any, ...]]
 """Comings and goings: ("in", name, how much), ("out", name)."""

@@ -85,7 +85,8 @@ def best(num_blocks: int, block_size: int) -> tuple[int, int]:
     for length, other in product(lengths, lengths):
         with suppress(NoFreeBlocksError):
             found, _ = both([[*range(length)], [*range(other)]], num_blocks, block_size)
-            winner = (found, other) if found * winner[1] > winner[0] * other else winner
+            if found * winner[1] > winner[0] * other:
+                winner = found, other
     return winner
 
 

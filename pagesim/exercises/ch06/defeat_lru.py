@@ -41,8 +41,7 @@ a pool of 2 blocks, the two prompts stay cached.
 """
 
 from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, counted
-from pagesim.timeline.pair import Compared, compare
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare, counted
 
 
 def one_round(num_blocks: int, block_size: int) -> list[list[int]]:

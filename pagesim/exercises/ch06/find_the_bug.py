@@ -53,8 +53,7 @@ prompts that show the fault.
 
 from pagesim.exercises.ch06.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
-from pagesim.timeline.pair import Compared, compare
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare
 
 
 def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:

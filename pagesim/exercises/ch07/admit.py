@@ -45,10 +45,8 @@ Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`. The first two promp
 from collections import deque
 from typing import Any
 
-from pagesim.errors import UsageError
 from pagesim.exercises.ch07.serving import ServingScheduler, add
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.timeline.record import record
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, UsageError, counted, recorded
 from pagesim.v0.sequence import Sequence, SequenceGroup
 
 
@@ -122,10 +120,11 @@ def step(
     budgets = {"max_num_batched_tokens": token_budget, "max_model_len": token_budget}
     budgets["max_num_seqs"] = min(seq_budget, token_budget)
     scheduler = ServingScheduler(free_blocks + taken, block_size, fraction, **budgets)
-    scheduler.block_manager.watermark_blocks *= watermark
+    if not watermark:
+        scheduler.block_manager.watermark_blocks = 0
     other = Sequence(1000, [0] * (taken * block_size), block_size)
     scheduler.block_manager.allocate(SequenceGroup("others", [other]))
-    with record(scheduler) as run:
+    with recorded(scheduler) as run:
         for number, length in enumerate(waiting):
             add(scheduler, number, length)
         group = {each.request_id: each for each in scheduler.waiting}

@@ -53,8 +53,7 @@ from itertools import zip_longest
 
 from pagesim.exercises.ch07.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch07.serving import Batch, Request, Served, ServingScheduler, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, parted
-from pagesim.timeline.pair import Compared
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, parted
 from pagesim.timeline.pair import compare as beside
 
 

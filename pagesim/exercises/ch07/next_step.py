@@ -56,8 +56,7 @@ is free. So `s1` is preempted, although its block 0 has room.
 from itertools import islice
 
 from pagesim.exercises.ch07.serving import Batch, ServingScheduler, add, step
-from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.timeline.record import record as recorded
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, recorded
 from pagesim.v0.block.interfaces import Device
 
 Waiting = list[tuple[int, int]]
@@ -153,10 +152,10 @@ def oracle(
     with recorded(scheduler) as run:
         metadata, _, _ = scheduler.schedule()
     computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
-    preempted = [int(run[index].subject or 0) for index in run.find(kind="preempt")]
     names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(called.items()))
     after = [called[block] for block in manager.block_allocator.free_block_ids(Device.GPU)]
-    return (computed, preempted, after), run.annotate(title=f"One step; block {names}"[:120])
+    right = computed, list(scheduler.preempted), after
+    return right, run.annotate(title=f"One step; block {names}"[:120])
 
 
 def why(yours: Step, right: Step, waiting: Waiting) -> str:

@@ -18,7 +18,6 @@ from pagesim.v0.sequence import Sequence as TokenSequence
 Request = tuple[int, int]
 Batch = list[tuple[int, int]]
 """The requests that compute in a step, in their order: (number, tokens)."""
-ONE = {1: Logprob(0.0)}
 
 
 @dataclass(repr=False)
@@ -82,7 +81,7 @@ def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[Batch, int]:
         seq = scheduled.seq_group.first_seq
         seq.data.update_num_computed_tokens(meta.token_chunk_size)
         if meta.do_sample:
-            seq.append_token_id(1, ONE)
+            seq.append_token_id(1, {1: Logprob(0.0)})
         if seq.get_output_len() >= answers[seq.seq_id]:
             seq.status = SequenceStatus.FINISHED_STOPPED
     scheduler.free_finished_seq_groups()

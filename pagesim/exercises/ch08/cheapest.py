@@ -56,8 +56,7 @@ these cards, the weights would leave nothing for the cache.
 from functools import cache
 from itertools import product
 
-from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
 from pagesim.sizing import ModelSpec, size_v1
 from pagesim.sizing.hardware import CARDS
 

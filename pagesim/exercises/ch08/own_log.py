@@ -39,9 +39,8 @@ The model must have plain attention in all layers, without windows or latent vec
 * vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache
 """
 
-from pagesim.errors import UsageError
 from pagesim.exercises.ch08.logs import MOST, read
-from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
 
 KEYS = ("layers", "kv_heads", "head_dim")
 

@@ -51,8 +51,7 @@ and the first full block. Three blocks are taken, and only the first full block 
 * vllm/v1/core/block_pool.py: BlockPool.free_blocks
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.timeline.record import record as recorded
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, recorded
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 
 

@@ -147,6 +147,7 @@ def counted(name: str) -> Callable[..., Any]:
 
 
 Counted: Any = type("Counted", (list,), {name: counted(name) for name in METHODS.split()})
+Counted.used = 0
 """A list whose ``used`` counts the entries which its methods read or write."""
 
 
@@ -174,11 +175,13 @@ def oracle(num_blocks: int, ops: list[Op]) -> Found:
         elif op != "popleft":
             getattr(queue, op)(block)
         answers.append(block.block_id)
-    after = [block.next_free_block for block in [*blocks, queue.fake_free_list_head]]
-    before = [block.prev_free_block for block in [*blocks, queue.fake_free_list_tail]]
-    named = {None: None, -1: num_blocks} | {number: number for number in range(num_blocks)}
-    links = [[named[block and block.block_id] for block in each] for each in (after, before)]
-    return {"loop": False, "answers": answers, "after": links[0], "before": links[1]}
+
+    def link(block: KVCacheBlock | None) -> Link:
+        return None if block is None else num_blocks if block.block_id < 0 else block.block_id
+
+    after = [link(block.next_free_block) for block in [*blocks, queue.fake_free_list_head]]
+    before = [link(block.prev_free_block) for block in [*blocks, queue.fake_free_list_tail]]
+    return {"loop": False, "answers": answers, "after": after, "before": before}
 
 
 def why(yours: Found, right: Found, num_blocks: int) -> str:

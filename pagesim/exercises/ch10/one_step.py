@@ -45,9 +45,9 @@ tokens, but only 5 are left of the budget.
 
 from typing import Any
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted
-from pagesim.timeline.record import record
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, recorded
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from pagesim.v1.output import SchedulerOutput
 
 Rows = list[tuple[str, int, int]]
 Step = list[tuple[str, int]]
@@ -117,10 +117,10 @@ def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
     return lacks and began and budget > 0 and max_num_seqs >= max(1, len(running))
 
 
-def oracle(*case: Any) -> Step:
+def oracle(*case: Any, record: bool = True) -> tuple[Step, Timeline]:
     """What the scheduler decides in this state."""
-    output = scheduler_with(*case).schedule()
-    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()]
+    output, run = recorded_step(scheduler_with(*case), "One step, without phases")
+    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()], run
 
 
 def scheduler_with(
@@ -150,6 +150,12 @@ def scheduler_with(
     return scheduler
 
 
+def recorded_step(scheduler: Scheduler, title: str) -> tuple[SchedulerOutput, Timeline]:
+    with recorded(scheduler) as run:
+        output = scheduler.schedule()
+    return output, run.annotate(title=title)
+
+
 def why(yours: Step, right: Step, running: Rows, waiting: Rows, *limits: int) -> str:
     budget, max_num_seqs = limits
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
@@ -165,13 +171,3 @@ def why(yours: Step, right: Step, running: Rows, waiting: Rows, *limits: int) ->
     _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
     has = f"{name} has {tokens} tokens, of which {done} are computed or cached"
     return f"{has}. So it still needs {tokens - done}, and {left} are left of the budget."
-
-
-def play(*case: Any) -> Timeline:
-    return recorded_step(scheduler_with(*case), "One step, without phases")
-
-
-def recorded_step(scheduler: Scheduler, title: str) -> Timeline:
-    with record(scheduler) as run:
-        scheduler.schedule()
-    return run.annotate(title=title)

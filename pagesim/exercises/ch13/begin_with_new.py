@@ -73,9 +73,9 @@ def call(kernel: Any, tables: Tables, lengths: list[int], block_size: int) -> Ro
     numbers = arrays(tables, lengths, block_size)
     numbers |= {"tables": pad_block_tables(tables), "lengths": np.array(lengths, dtype=np.int32)}
     given = [torch.from_numpy(x).to(kernels.backend.device()) for x in numbers.values()]
-    out, width = torch.full_like(given[0], float("nan")), max(map(len, tables))
-    grid = jitted(kernel)[(len(lengths),)]
-    grid(out, *given, DIM**-0.5, TABLE=width, BLOCK=block_size, DIM=DIM)
+    out = torch.full_like(given[0], float("nan"))
+    sizes = {"TABLE": max(map(len, tables)), "BLOCK": block_size, "DIM": DIM}
+    jitted(kernel)[(len(lengths),)](out, *given, DIM**-0.5, **sizes)
     return [[round(float(x), 4) for x in row] for row in out.cpu().numpy()]
 
 

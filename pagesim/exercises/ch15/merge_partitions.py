@@ -91,7 +91,8 @@ def parts(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> list[
     """Outputs and lse of all partitions, and of the whole sequences, by the float64 reference."""
     from pagesim.kernels import reference
 
-    rng, table = np.random.default_rng(seed), np.array([[0]])
+    rng = np.random.default_rng(seed)
+    table = np.array([[0]])
     shape = len(lengths), len(lengths[0])
     partial, lse = np.full((*shape, head_dim), np.nan), np.full((*shape, 1, 1), -np.inf)
     whole = np.zeros((shape[0], head_dim))

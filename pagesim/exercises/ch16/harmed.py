@@ -45,6 +45,8 @@ from a and from k need this fact, and the routes from c and m do not. So
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
 """
 
+from functools import cache
+
 from pagesim.exercises.kit import Case, Cases, Random
 
 Facts = list[tuple[str, str]]
@@ -126,24 +128,31 @@ def way(facts: Facts, start: str) -> str:
 
 
 def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
-    """The starts of the walks that greedy does not find: a token is not the model's likeliest."""
+    """The walks that the model gets wrong."""
+    ways = tuple(way(facts, start) for start in starts)
+    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
+    return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
+
+
+@cache
+def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[bool]:
+    """Of each walk, whether every token of it is the model's likeliest, so that greedy finds it."""
     import torch
 
     from pagesim.kernels.tiny_llm import Contiguous, by_hand, maps
 
-    model, prompt = by_hand(), written(facts)
+    model = by_hand()
     read = Contiguous(model, len(prompt) + len(prompt) // 4 + 2)
     read.logits(maps.encode(prompt))
-    read.cache[:, :, :, page * block_size : (page + 1) * block_size] = 0
-    wrong = []
-    for start in starts:
-        asked = torch.tensor(maps.encode(f"?{way(facts, start)}"))
+    read.cache[:, :, :, first:end] = 0
+    found = []
+    for walk in right:
+        asked = torch.tensor(maps.encode(f"?{walk}"))
         positions = torch.arange(read.length, read.length + len(asked))
         with torch.inference_mode():
             best = model.logits(model(asked, positions, read.fork())[1:-1]).argmax(-1)
-        if best.tolist() != asked[2:].tolist():
-            wrong.append(start)
-    return wrong
+        found.append(best.tolist() == asked[2:].tolist())
+    return found
 
 
 def why(yours: list[str], right: list[str], facts: Facts, starts: list[str], *lost: int) -> str:

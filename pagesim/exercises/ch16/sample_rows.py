@@ -41,7 +41,6 @@ row 7.
 from pagesim.cache import build_v1_metadata
 from pagesim.exercises.ch10.one_step import recorded_step, scheduler_with
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.v1.scheduler import Scheduler
 
 Sequences = list[tuple[int, int]]
 
@@ -88,21 +87,12 @@ def valid(sequences: Sequences, chunk: int) -> bool:
     return lacks and chunk > 0
 
 
-def oracle(sequences: Sequences, chunk: int) -> list[int]:
+def oracle(sequences: Sequences, chunk: int, *, record: bool = True) -> tuple[list[int], Timeline]:
     """What the metadata of V1's step says."""
-    scheduler = holding(sequences, chunk)
-    return [int(row) for row in build_v1_metadata(scheduler.schedule(), scheduler).sample_rows]
-
-
-def holding(sequences: Sequences, chunk: int) -> Scheduler:
-    """A scheduler with these sequences."""
     running = [(f"s{number}", *sequence) for number, sequence in enumerate(sequences)]
-    return scheduler_with(running, [], 1000, len(sequences), chunk)
-
-
-def play(sequences: Sequences, chunk: int) -> Timeline:
-    scheduler = holding(sequences, chunk)
-    return recorded_step(scheduler, "A ragged batch: how many rows each sequence has")
+    scheduler = scheduler_with(running, [], 1000, len(sequences), chunk)
+    output, run = recorded_step(scheduler, "A ragged batch: how many rows each sequence has")
+    return [int(row) for row in build_v1_metadata(output, scheduler).sample_rows], run
 
 
 def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
