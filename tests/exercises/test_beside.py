@@ -49,11 +49,11 @@ def test_where_two_runs_part() -> None:
 
 
 def test_what_is_scheduled_counts() -> None:
-    from pagesim.exercises.ch07.serving import add, new_scheduler
+    from pagesim.exercises.ch07.serving import ServingScheduler, add
 
     runs = []
     for tokens in (3, 4):
-        scheduler = new_scheduler(4)
+        scheduler = ServingScheduler(4)
         with pagesim.record(scheduler) as run:
             add(scheduler, 0, tokens)
             scheduler.schedule()

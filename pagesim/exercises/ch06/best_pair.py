@@ -40,14 +40,13 @@ Your pair is right if no other pair of prompts has a smaller fraction.
   ComputedBlocksTracker.get_cached_computed_blocks_and_update
 """
 
+from contextlib import suppress
 from functools import cache
 from itertools import product
 
 from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.ch06.prompts import fault_of
+from pagesim.exercises.ch06.prompts import Prompts, fault_of
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
-
-Pair = tuple[list[int], list[int]]
 
 
 def best_pair(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
@@ -59,12 +58,8 @@ def best_pair(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
     return first, [*first, len(first)]
     ### the_same_twice: first += range(1000, 1000 + block_size); return first, list(first)
     ### a_block_of_its_own: return first, [*first, *range(1000, 1000 + block_size)]
+    ### partial_blocks_count: return first[:-1], first[:-1]
     ### END SOLUTION
-
-
-def partial_blocks_count(num_blocks: int, block_size: int) -> Pair:
-    prompt = list(range((num_blocks - 1) * block_size - 1))
-    return prompt, prompt
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -73,20 +68,13 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((num_blocks, block_size), tag="small" if num_blocks == 2 else "larger")
 
 
-def both(pair: Pair, num_blocks: int, block_size: int, record: bool = False) -> tuple[int, Story]:
+def both(two: Prompts, num_blocks: int, block_size: int, record: bool = False) -> tuple[int, Story]:
     """How many tokens of the second prompt need not be computed; NoFreeBlocksError without room."""
     story = Story(num_blocks, block_size=block_size, caching=True, record=record)
-    first = story.arrive(pair[0])
-    story.manager.mark_blocks_as_computed(first.group, len(pair[0]))
-    second = story.arrive(pair[1])
+    first = story.arrive(two[0])
+    story.manager.mark_blocks_as_computed(first.group, len(two[0]))
+    second = story.arrive(two[1])
     return block_size * len(story.manager.get_common_computed_block_ids([second.seq])), story
-
-
-def saved(pair: Pair, num_blocks: int, block_size: int) -> int | None:
-    try:
-        return both(pair, num_blocks, block_size)[0]
-    except NoFreeBlocksError:
-        return None
 
 
 @cache
@@ -95,17 +83,17 @@ def best(num_blocks: int, block_size: int) -> tuple[int, int]:
     lengths = range(1, num_blocks * block_size + 1)
     winner = (0, 1)
     for length, other in product(lengths, lengths):
-        found = saved(([*range(length)], [*range(other)]), num_blocks, block_size)
-        if found is not None and found * winner[1] > winner[0] * other:
-            winner = found, other
+        with suppress(NoFreeBlocksError):
+            found, _ = both([[*range(length)], [*range(other)]], num_blocks, block_size)
+            if found * winner[1] > winner[0] * other:
+                winner = found, other
     return winner
 
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any two prompts that reach the best part."""
     found, length = best(num_blocks, block_size)
-    part = f"a second prompt of which {found / length:.1%} need not be computed"
-    return Goal(([0], [0]), part)
+    return Goal(([0], [0]), f"a second prompt of which {found / length:.1%} need not be computed")
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
@@ -113,8 +101,9 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
         return "Return two prompts."
     if problem := fault_of(yours, num_blocks * block_size):
         return problem
-    found = saved((yours[0], yours[1]), num_blocks, block_size)
-    if found is None:
+    try:
+        found, _ = both(yours, num_blocks, block_size)
+    except NoFreeBlocksError:
         return f"The two prompts together do not fit into {num_blocks} blocks."
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
@@ -128,9 +117,9 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
 def play(num_blocks: int, block_size: int) -> Timeline:
     prompt = list(range(num_blocks * block_size))
     title = "The same prompt twice: every block is found, but the last one is computed again"
-    return replay((prompt, prompt), num_blocks, block_size).annotate(title=title)
+    return replay([prompt, prompt], num_blocks, block_size).annotate(title=title)
 
 
-def replay(yours: Pair, num_blocks: int, block_size: int) -> Timeline:
+def replay(yours: Prompts, num_blocks: int, block_size: int) -> Timeline:
     _, story = both(yours, num_blocks, block_size, record=True)
     return story.run.annotate(title="Your two prompts")

@@ -77,7 +77,7 @@ def call(chain: Callable[[list[int], int], list[str]], prompts: Prompts, block_s
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """One rule after the other, then short prompts of few tokens."""
-    shown: tuple[tuple[Prompts, str], ...] = (
+    shown: list[tuple[Prompts, str]] = [
         ([[1, 2]], "one full block"),
         ([[1]], "a block that is not full"),
         ([[1, 2, 3]], "a block that is not full"),
@@ -88,14 +88,14 @@ def cases(rng: Random, hidden: bool) -> Cases:
         ([[7, 7, 7, 7], [7, 7]], "one token again and again"),
         ([[1, 256], [1, 0]], "a token above 255"),
         ([[1, 2**16], [1, 2**17], [1, 0]], "a token above 65,535"),
-    )
+    ]
     if hidden:
         a, b, c = (rng.randint(1, 9) for _ in range(3))
-        shown = (
+        shown = [
             ([[a, 10 * b + c], [10 * a + b, c]], "the same digits, hidden"),
             ([[a, 256 * b + c], [a, c]], "a token above 255"),
             ([[a, 2**16 * b + c], [a, c]], "a token above 65,535"),
-        )
+        ]
     for prompts, tag in shown:
         yield Case((prompts, 2), tag=tag)
     for _ in range(60):
@@ -112,20 +112,16 @@ def valid(prompts: Prompts, block_size: int) -> bool:
     return block_size > 0 and all([prompts, *prompts])
 
 
-def oracle(
-    prompts: Prompts, block_size: int, *, record: bool = False
-) -> tuple[Goal, Timeline | None]:
+def oracle(prompts: Prompts, block_size: int, *, record: bool = True) -> tuple[Goal, Timeline]:
     """Any hashes that are equal where the block manager's are."""
     blocks = sum(-(-len(prompt) // block_size) for prompt in prompts)
-    story = Story(max(1, blocks), block_size=block_size, caching=True, record=record)
-    writers = [story.arrive(prompt) for prompt in prompts]
-    tables = [story.manager.block_tables[writer.seq.seq_id].blocks for writer in writers]
-    hashes = [
-        [str(block.content_hash) for block in table if block.content_hash] for table in tables
-    ]
-    title = "Prompts arrive: which blocks are shared?"
+    story = Story(max(1, blocks), block_size=block_size, caching=True)
+    hashes = []
+    for prompt in prompts:
+        table = story.manager.block_tables[story.arrive(prompt).seq.seq_id].blocks
+        hashes.append([str(block.content_hash) for block in table if block.content_hash])
     right = Goal([["digest"] * len(row) for row in hashes], in_words(hashes))
-    return right, story.run.annotate(title=title) if record else None
+    return right, story.run.annotate(title="Prompts arrive: which blocks are shared?")
 
 
 def in_words(hashes: Hashes) -> str:

@@ -40,15 +40,8 @@ a pool of 2 blocks, the two prompts stay cached.
 * vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator.allocate_immutable_block
 """
 
-from itertools import pairwise
-
-from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.ch06.prompts import fault_of, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
-from pagesim.timeline.pair import Compared, compare
-from pagesim.v0.block.interfaces import Device
-
-Prompts = list[list[int]]
+from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare, counted
 
 
 def one_round(num_blocks: int, block_size: int) -> list[list[int]]:
@@ -72,9 +65,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
-    return Goal(
-        [[0]], f"no hit with {counted(num_blocks, 'block')}, only hits with {num_blocks + 1}"
-    )
+    one = counted(num_blocks, "block")
+    return Goal([[0]], f"no hit with {one}, only hits with {num_blocks + 1}")
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
@@ -82,10 +74,7 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
         return f"A round is a list of 1 to {4 * num_blocks} prompts."
     if problem := fault_of(yours, num_blocks * block_size):
         return problem
-    try:
-        small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
-    except NoFreeBlocksError:
-        return "A prompt does not fit into the pool."
+    small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
     lookups = sum(len(prompt) // block_size for prompt in yours)
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
@@ -102,37 +91,19 @@ def why(yours: object, num_blocks: int, block_size: int) -> str:
 
 
 def hits(prompts: Prompts, num_blocks: int, block_size: int) -> list[int]:
-    """Blocks found in each of three rounds. NoFreeBlocksError if a prompt does not fit."""
-    story = Story(num_blocks, block_size=block_size, caching=True, record=False)
-    lookups = sum(len(prompt) // block_size for prompt in prompts)
-    totals = [0]
-    for number in range(3):
-        go_round(story, prompts, number)
-        rate = story.manager.get_prefix_cache_hit_rate(Device.GPU)
-        totals.append(round(rate * lookups * (number + 1)))
-    return [after - before for before, after in pairwise(totals)]
-
-
-def go_round(story: Story, prompts: Prompts, number: int) -> None:
-    for place, prompt in enumerate(prompts, 1):
-        serve(story, prompt, float(number * len(prompts) + place))
-
-
-def rounds(prompts: Prompts, num_blocks: int, block_size: int, times: int) -> Timeline:
-    story = Story(num_blocks, block_size=block_size, caching=True)
-    for number in range(times):
-        go_round(story, prompts, number)
-    return story.run
+    """Blocks found in each of three rounds."""
+    found, _ = served(prompts * 3, num_blocks, block_size, record=False)
+    return [sum(map(len, found[i : i + len(prompts)])) for i in range(0, len(found), len(prompts))]
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
     prompts = [[number] * block_size for number in range(num_blocks)]
-    title = "As many prompts as blocks: all are found again"
-    return rounds(prompts, num_blocks, block_size, 2).annotate(title=title)
+    _, story = served(prompts * 2, num_blocks, block_size)
+    return story.run.annotate(title="As many prompts as blocks: all are found again")
 
 
 def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
     """The rounds of the answer in both pools."""
-    small, large = (rounds(yours, num_blocks + more, block_size, 3) for more in (0, 1))
-    one, other = (f"Your rounds with {counted(num_blocks + more, 'block')}" for more in (0, 1))
-    return compare(small, large, (one, other))
+    small, large = (served(yours * 3, num_blocks + more, block_size)[1].run for more in (0, 1))
+    title = f"Your rounds with {counted(num_blocks, 'block')}"
+    return compare(small, large, (title, f"Your rounds with {num_blocks + 1} blocks"))

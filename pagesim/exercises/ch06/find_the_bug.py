@@ -51,14 +51,9 @@ prompts that show the fault.
   PrefixCachingBlockAllocator._maybe_allocate_evicted_block_id
 """
 
-from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch06.faulty import CAUSES, FAULTY
-from pagesim.exercises.ch06.prompts import fault_of, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
-from pagesim.timeline.pair import Compared, compare
-from pagesim.v0.block.interfaces import Device
-
-Prompts = list[list[int]]
+from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare
 
 
 def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
@@ -99,13 +94,10 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
         return f"Return 1 to 5 prompts, not {len(prompts)}."
     if problem := fault_of(prompts, 2 * num_blocks):
         return problem
-    try:
-        vllm, broken = found(prompts, num_blocks), found(prompts, num_blocks, letter)
-    except NoFreeBlocksError:
-        return "A prompt does not fit into the pool."
+    vllm, broken = found(prompts, num_blocks), found(prompts, num_blocks, letter)
     if vllm == broken:
         return f"Both caches find {vllm}, so these prompts do not show the fault."
-    if cause not in list(CAUSES):
+    if cause not in CAUSES:
         return f"The cause must be one of {', '.join(CAUSES)}."
     if cause != FAULTY[letter][1]:
         finds = f"vLLM's cache finds {vllm}, and the one with {letter} finds {broken}"
@@ -115,27 +107,19 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
 
 def found(prompts: Prompts, num_blocks: int, letter: str | None = None) -> list[list[int]]:
     """The places of the blocks that each prompt finds; by vLLM's evictor without a letter."""
-    return served(prompts, num_blocks, letter, record=False)[0]
-
-
-def served(
-    prompts: Prompts, num_blocks: int, letter: str | None, *, record: bool = True
-) -> tuple[list[list[int]], Story]:
-    story = Story(num_blocks, block_size=2, caching=True, record=record)
-    if letter is not None:
-        gpu = story.manager.block_allocator.allocator_on(Device.GPU)
-        vars(gpu)["evictor"] = FAULTY[letter][0]()
-    return [serve(story, prompt, float(time)) for time, prompt in enumerate(prompts, 1)], story
+    evictor = FAULTY[letter][0]() if letter else None
+    return served(prompts, num_blocks, 2, evictor, record=False)[0]
 
 
 def play(letter: str, num_blocks: int) -> Timeline:
     """The broken evictor at work: two prompts wait, and a third one needs a block."""
     filler = list(range(100, 96 + 2 * num_blocks))
-    _, story = served([[1, 1, 2, 2], filler, [3, 3]], num_blocks, letter)
+    _, story = served([[1, 1, 2, 2], filler, [3, 3]], num_blocks, 2, FAULTY[letter][0]())
     return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")
 
 
 def replay(yours: tuple[Prompts, str], letter: str, num_blocks: int) -> Compared:
     """The prompts of the answer, with vLLM's evictor and with the broken one."""
-    vllm, broken = (served(yours[0], num_blocks, name)[1] for name in (None, letter))
+    _, vllm = served(yours[0], num_blocks, 2)
+    _, broken = served(yours[0], num_blocks, 2, FAULTY[letter][0]())
     return compare(vllm.run, broken.run, ("Your prompts in vLLM", f"with {letter}"))

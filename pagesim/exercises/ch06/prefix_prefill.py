@@ -42,19 +42,14 @@ complete, and `check` calls it. Every slot without a token holds NaN.
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_prefix
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close, parted
 from pagesim.exercises.launching import arrays, decode_batch, launched
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Rows = npt.NDArray[np.floating]
 Ints = list[int]
@@ -76,14 +71,15 @@ def cases(rng: Random, hidden: bool) -> Cases:
             ([[4, 1, 3], [0, 2, 5]], [17, 9], [5, 8], 8, "hidden"),
             ([[5, 2], [7, 1], [3, 0]], [4, 3, 2], [1, 3, 2], 2, "hidden"),
         ]
-    for tables, lengths, new, block, tag in shown:
-        tokens = f"{lengths} tokens, of which {new} are new"
-        yield Case(
-            (tables, lengths, new, block), f"tables {tables}, {tokens}, blocks of {block}", tag
-        )
+    for *case, tag in shown:
+        yield Case(tuple(case), tag=str(tag))
 
 
-def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Tensor]:
+def words(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> str:
+    return f"tables {tables}, {lengths} tokens, of which {new} are new, blocks of {block}"
+
+
+def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Any]:
     """The launcher's arguments but for out: caches, tables and the new tokens' queries."""
     import torch
 
@@ -95,7 +91,7 @@ def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str,
     return found | {"query_start": torch.tensor(starts, dtype=torch.int32, device=device)}
 
 
-def call(prefix_prefill: Callable[..., None], *case: Any) -> Tensor:
+def call(prefix_prefill: Callable[..., None], *case: Any) -> Any:
     """Launch the student's kernel."""
     import torch
 

@@ -1,17 +1,27 @@
 """What answers of this chapter are made of: prompts that come and go, with prefix caching."""
 
 from pagesim.story import Story
+from pagesim.v0.block.interfaces import Device
+
+Prompts = list[list[int]]
 
 
-def serve(story: Story, prompt: list[int], now: float) -> list[int]:
-    """A prompt comes, is computed and leaves; the places of its blocks that were found."""
-    writer = story.arrive(prompt)
-    blocks = story.manager.block_tables[writer.seq.seq_id].blocks
-    found = [place for place, block in enumerate(blocks) if getattr(block, "computed", False)]
-    story.manager.access_all_blocks_in_seq(writer.seq, now)
-    story.manager.mark_blocks_as_computed(writer.group, len(prompt))
-    writer.leave()
-    return found
+def served(
+    prompts: Prompts, num_blocks: int, block_size: int, evictor: object = None, record: bool = True
+) -> tuple[list[list[int]], Story]:
+    """Each prompt comes, is computed and leaves; the places of its blocks that were found."""
+    story = Story(num_blocks, block_size=block_size, caching=True, record=record)
+    if evictor is not None:
+        vars(story.manager.block_allocator.allocator_on(Device.GPU))["evictor"] = evictor
+    found = []
+    for now, prompt in enumerate(prompts, 1):
+        writer = story.arrive(prompt)
+        blocks = story.manager.block_tables[writer.seq.seq_id].blocks
+        found.append([place for place, block in enumerate(blocks) if block.computed])
+        story.manager.access_all_blocks_in_seq(writer.seq, float(now))
+        story.manager.mark_blocks_as_computed(writer.group, len(prompt))
+        writer.leave()
+    return found, story
 
 
 def fault_of(prompts: list[object], most_tokens: int) -> str:

@@ -42,13 +42,11 @@ Example: `admit([12, 6, 9, 2], 6, 64, 8, 0, 4)` is `[0, 1]`. The first two promp
 * vllm/core/scheduler.py: SchedulingBudget.can_schedule
 """
 
+from collections import deque
 from typing import Any
 
-from pagesim.errors import UsageError
-from pagesim.exercises.ch07.serving import add, new_scheduler
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.timeline.record import record
-from pagesim.v0.scheduler import Scheduler
+from pagesim.exercises.ch07.serving import ServingScheduler, add
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, UsageError, counted, recorded
 from pagesim.v0.sequence import Sequence, SequenceGroup
 
 
@@ -109,39 +107,36 @@ def valid(waiting: list[int], token_budget: int, seq_budget: int, block_size: in
     return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, block_size) > 0
 
 
-def new(waiting: list[int], *limits: int) -> Scheduler:
-    """A scheduler for these prompts, with so many other blocks taken that none is too long."""
+def step(
+    waiting: list[int], order: list[int], *limits: int, watermark: bool = True
+) -> tuple[list[int], Timeline]:
+    """The prompts arrive and stand in this order; which are in the step, if there is one?
+
+    So many other blocks are taken that no prompt is too long for the GPU.
+    """
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     taken = max(-(-length // block_size) for length in waiting) + watermark_blocks
-    scheduler = new_scheduler(
-        free_blocks + taken,
-        block_size=block_size,
-        watermark=(watermark_blocks + 0.5) / (free_blocks + taken),  # the manager rounds down
-        max_num_batched_tokens=token_budget,
-        max_num_seqs=min(seq_budget, token_budget),
-        max_model_len=token_budget,
-    )
+    fraction = (watermark_blocks + 0.5) / (free_blocks + taken)  # the manager rounds down
+    budgets = {"max_num_batched_tokens": token_budget, "max_model_len": token_budget}
+    budgets["max_num_seqs"] = min(seq_budget, token_budget)
+    scheduler = ServingScheduler(free_blocks + taken, block_size, fraction, **budgets)
+    if not watermark:
+        scheduler.block_manager.watermark_blocks = 0
     other = Sequence(1000, [0] * (taken * block_size), block_size)
     scheduler.block_manager.allocate(SequenceGroup("others", [other]))
-    return scheduler
-
-
-def step(scheduler: Scheduler, waiting: list[int], order: list[int]) -> tuple[list[int], Timeline]:
-    """The prompts arrive and stand in this order; which are in the step, if there is one?"""
-    with record(scheduler) as run:
+    with recorded(scheduler) as run:
         for number, length in enumerate(waiting):
             add(scheduler, number, length)
-        for number in reversed(order):
-            group = next(group for group in scheduler.waiting if group.request_id == str(number))
-            scheduler.waiting.remove(group)
-            scheduler.waiting.appendleft(group)
+        group = {each.request_id: each for each in scheduler.waiting}
+        names = dict.fromkeys([*map(str, order), *group])
+        scheduler.waiting = deque(group[name] for name in names)
         metadata = scheduler.schedule()[0] if order else []
     return [int(meta.request_id) for meta in metadata], run
 
 
 def oracle(waiting: list[int], *limits: int, record: bool = True) -> tuple[list[int], Timeline]:
     """What the scheduler schedules."""
-    admitted, run = step(new(waiting, *limits), waiting, [*range(len(waiting))])
+    admitted, run = step(waiting, [*range(len(waiting))], *limits)
     return admitted, run.annotate(title="The next step: which requests are admitted?")
 
 
@@ -161,14 +156,10 @@ def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) ->
     return f"Prompt {place} {reason}. So the scheduler stops there."
 
 
-def replay(
-    yours: list[int], waiting: list[int], free_blocks: int, watermark_blocks: int, block_size: int
-) -> Timeline:
+def replay(yours: list[int], waiting: list[int], *limits: int) -> Timeline:
     """The step with the prompts of the answer, if there are blocks for them."""
-    wide = sum(waiting), max(1, len(yours)), watermark_blocks
-    scheduler = new(waiting, free_blocks, *wide, block_size)
-    scheduler.block_manager.watermark_blocks = 0
-    admitted, run = step(scheduler, waiting, yours)
+    wide = limits[0], sum(waiting), max(1, len(yours)), *limits[3:]
+    admitted, run = step(waiting, yours, *wide, watermark=False)
     if admitted != yours:
         raise UsageError(f"there are no blocks for all of {yours}")
     return run.annotate(title="With your answer")

@@ -1,12 +1,10 @@
-"""Schedulers with one fault each, for exercise 7.5."""
-
-from __future__ import annotations
+"""Schedulers with one fault each, for exercise 7.5, whose page says what the causes mean."""
 
 from collections import deque
 
 from pagesim.exercises.ch07.chosen_victims import ChosenVictims
+from pagesim.exercises.ch07.serving import ServingScheduler
 from pagesim.v0.block_manager import AllocStatus
-from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import (
     SchedulerPrefillOutputs,
     SchedulerRunningOutputs,
@@ -14,21 +12,13 @@ from pagesim.v0.scheduler_outputs import (
 )
 from pagesim.v0.sequence import SequenceGroup
 
-CAUSES = {
-    "back": "A preempted request goes to the end of waiting, not to its front.",
-    "overtake": "A prompt that fits is admitted although the one before it does not fit.",
-    "oldest": "The oldest of the running requests is preempted, not the last.",
-    "mixed": "A step computes prompts and decodes together.",
-    "early": "A running sequence is preempted although a block is free.",
-}
 
-
-class _Back(Scheduler):
+class _Back(ServingScheduler):
     def _put_preempted(self, running: SchedulerRunningOutputs) -> None:
         self.waiting.extend(running.preempted)
 
 
-class _Overtake(Scheduler):
+class _Overtake(ServingScheduler):
     def _schedule_prefills(self, budget: SchedulingBudget) -> SchedulerPrefillOutputs:
         later, fits = AllocStatus.LATER, self.block_manager.can_allocate
         self.waiting = deque(sorted(self.waiting, key=lambda group: fits(group) is later))
@@ -40,6 +30,7 @@ class _Oldest(ChosenVictims):
         return 0
 
 
-Behind = dict[str, tuple[type[Scheduler], str]]
+CAUSES = ["back", "overtake", "oldest", "mixed", "early"]
+Behind = dict[str, tuple[type[ServingScheduler], str]]
 FAULTY: Behind = {"A": (_Back, "back"), "B": (_Overtake, "overtake"), "C": (_Oldest, "oldest")}
 """The class behind each letter, and its cause."""

@@ -52,11 +52,9 @@ requests that show the fault.
 from itertools import zip_longest
 
 from pagesim.exercises.ch07.faulty import CAUSES, FAULTY
-from pagesim.exercises.ch07.serving import Batch, Request, Served, new_scheduler, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, parted
-from pagesim.timeline.pair import Compared
+from pagesim.exercises.ch07.serving import Batch, Request, Served, ServingScheduler, recorded, serve
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, parted
 from pagesim.timeline.pair import compare as beside
-from pagesim.v0.scheduler import Scheduler
 
 
 def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str]:
@@ -68,11 +66,9 @@ def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str
         ### symptom: return [(4 * num_blocks - 8, 5), (8, 3), (4, 3)], "overtake"
     if scheduler == "B":  # s1 does not fit, s2 would
         return [(4 * num_blocks - 8, 3), (12, 3), (4, 3)], "overtake"
-        ### enough_room: return [(4, 3), (4, 3), (4, 3)], "overtake"
         ### one_fits: return [(4 * num_blocks - 8, 3), (4, 3), (4, 3)], "overtake"
     return [(4 * num_blocks - 16, 3), (5, 3), (5, 3)], "oldest"  # s0 grows: which gives way?
     ### last_is_next: return [(4 * num_blocks - 16, 3), (9, 3)], "oldest"
-    ### enough_room: return [(4, 3), (4, 3), (4, 3)], "oldest"
     ### END SOLUTION
 
 
@@ -83,10 +79,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
             yield Case((letter, num_blocks), f"scheduler {letter} with {num_blocks} blocks", letter)
 
 
-def both(letter: str, num_blocks: int) -> list[Scheduler]:
+def both(letter: str, num_blocks: int) -> list[ServingScheduler]:
     """vLLM's scheduler, and the broken one."""
-    kinds: tuple[type[Scheduler], ...] = (Scheduler, FAULTY[letter][0])
-    return [new_scheduler(num_blocks, kind=kind) for kind in kinds]
+    return [ServingScheduler(num_blocks), FAULTY[letter][0](num_blocks)]
 
 
 def compare(letter: str, requests: list[Request], num_blocks: int) -> tuple[Served, Served]:
@@ -98,9 +93,8 @@ def compare(letter: str, requests: list[Request], num_blocks: int) -> tuple[Serv
 def side_by_side(letter: str, requests: list[Request], num_blocks: int) -> str:
     """Who computes how many tokens in each step, by vLLM's scheduler and by the broken one."""
     vllm, broken = compare(letter, requests, num_blocks)
-    lines = [f"{'step':>4}   {'vLLM':24}{letter}"]
-    done: Batch = []
-    steps = zip_longest(vllm.batches, broken.batches, fillvalue=done)
+    lines = [f"step   {'vLLM':24}{letter}"]
+    steps = zip_longest(vllm.batches, broken.batches, fillvalue=Batch())
     for number, (a, b) in enumerate(steps, 1):
         mark = "   <- differs" if a != b else ""
         lines.append(f"{number:4}   {in_words(a):24}{in_words(b)}{mark}")

@@ -53,11 +53,11 @@ is free. So `s1` is preempted, although its block 0 has room.
 * vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_append_slots
 """
 
-from pagesim.exercises.ch07.serving import Batch, add, new_scheduler, step
-from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.timeline.record import record as recorded
+from itertools import islice
+
+from pagesim.exercises.ch07.serving import Batch, ServingScheduler, add, step
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, recorded
 from pagesim.v0.block.interfaces import Device
-from pagesim.v0.scheduler import Scheduler
 
 Waiting = list[tuple[int, int]]
 Running = list[tuple[int, int, list[int]]]
@@ -90,8 +90,7 @@ def next_step(
         while not free:
             ### room_in_its_own: while not free and tokens % block_size == 1:
             victim, _, blocks = running.pop() if running else (name, tokens, table)
-            ### oldest_first: victim, _, blocks = running.pop(0) if running else (
-            ### oldest_first:     name, tokens, table)
+            ### oldest_first: victim, _, blocks = (running or [(name, tokens, table)]).pop(0)
             preempted.append(victim)
             for block in blocks:
                 ### table_put_back_as_a_run: for block in blocks[::-1]:
@@ -127,12 +126,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
         needs = [-(-(length - 1) // block_size) for length in lengths]
         ids = list(range(sum(needs) + rng.choice((0, 0, 1, 2, 4))))
         rng.shuffle(ids)
-        most, running = block_size * len(ids), []
+        left, running = iter(ids), []
         for name, (length, blocks) in enumerate(zip(lengths, needs, strict=True)):
-            running.append((name, length, ids[:blocks]))
-            ids = ids[blocks:]
-        waiting = [(10 + i, rng.randint(1, most)) for i in range(rng.randint(0, 2))]
-        yield Case((waiting, running, ids, block_size), tag="random")
+            running.append((name, length, [*islice(left, blocks)]))
+        sizes = (rng.randint(1, block_size * len(ids)) for _ in range(rng.randint(0, 2)))
+        yield Case(([*enumerate(sizes, 10)], running, [*left], block_size), tag="random")
 
 
 def oracle(
@@ -140,28 +138,24 @@ def oracle(
 ) -> tuple[Step, Timeline]:
     """What the scheduler decides in this state. The blocks of its run have other ids."""
     total = len(free) + sum(len(table) for _, _, table in running)
-    scheduler = new_scheduler(total, block_size=block_size, preemption_mode="recompute")
+    scheduler = ServingScheduler(total, block_size, preemption_mode="recompute")
     for name, tokens, _ in running:
         add(scheduler, name, tokens - 1, token=0)
     if running:
         step(scheduler, answers=[2] * len(running))
-    called = dict(zip(free_list(scheduler), free, strict=True))
+    manager = scheduler.block_manager
+    called = dict(zip(manager.block_allocator.free_block_ids(Device.GPU), free, strict=True))
     for name, _, table in running:
-        blocks = scheduler.block_manager.block_tables[name].physical_block_ids
-        called |= zip(blocks, table, strict=True)
+        called |= zip(manager.block_tables[name].physical_block_ids, table, strict=True)
     for name, tokens in waiting:
         add(scheduler, name, tokens, token=0)
     with recorded(scheduler) as run:
         metadata, _, _ = scheduler.schedule()
     computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
-    preempted = [int(run[index].subject or 0) for index in run.find(kind="preempt")]
     names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(called.items()))
-    run = run.annotate(title=f"One step; block {names}"[:120])
-    return (computed, preempted, [called[block] for block in free_list(scheduler)]), run
-
-
-def free_list(scheduler: Scheduler) -> list[int]:
-    return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
+    after = [called[block] for block in manager.block_allocator.free_block_ids(Device.GPU)]
+    right = computed, list(scheduler.preempted), after
+    return right, run.annotate(title=f"One step; block {names}"[:120])
 
 
 def why(yours: Step, right: Step, waiting: Waiting) -> str:

@@ -52,7 +52,7 @@ print(served, max(served.preempted.values()))
 from functools import lru_cache
 
 from pagesim.exercises.ch07.chosen_victims import Candidate, ChosenVictims, Pick
-from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
+from pagesim.exercises.ch07.serving import Request, Served, recorded, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
 
 SECONDS = 30.0
@@ -91,12 +91,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def requests(stream: int) -> list[Request]:
     """The stream of this number: (prompt, answer) in tokens."""
-    rng = Random(stream)
-
-    def tokens(most: int, mu: float, sigma: float) -> int:
-        return max(1, min(most, int(rng.lognormvariate(mu, sigma))))
-
-    return [(tokens(120, 2.0, 0.9), tokens(200, 2.5, 0.8)) for _ in range(40)]
+    tokens = Random(stream).lognormvariate
+    drawn = [(int(tokens(2.0, 0.9)), int(tokens(2.5, 0.8))) for _ in range(40)]
+    return [(max(1, min(prompt, 120)), max(1, min(output, 200))) for prompt, output in drawn]
 
 
 def measure(stream: int, pick: Pick) -> Served:
@@ -105,8 +102,7 @@ def measure(stream: int, pick: Pick) -> Served:
 
 
 def choosing(pick: Pick) -> ChosenVictims:
-    scheduler = new_scheduler(30, max_num_seqs=64, kind=ChosenVictims)
-    assert isinstance(scheduler, ChosenVictims)
+    scheduler = ChosenVictims(30, max_num_seqs=64)
     scheduler.pick = pick
     return scheduler
 
@@ -175,9 +171,6 @@ def play(stream: int) -> Timeline:
     return recorded(choosing(last_in), requests(stream), title)
 
 
-def replay(yours: list[object], stream: int) -> Timeline | None:
+def replay(yours: list[object], stream: int) -> Timeline:
     """The first steps with those of the answer, if they fit."""
-    try:
-        return recorded(choosing(again(yours)), requests(stream), "With your victims")
-    except LookupError:
-        return None
+    return recorded(choosing(again(yours)), requests(stream), "With your victims")

@@ -3,8 +3,7 @@
 A request is (prompt, output), in tokens. All wait from the beginning. Time is counted in steps.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,6 @@ from pagesim.v0.sequence import Sequence as TokenSequence
 Request = tuple[int, int]
 Batch = list[tuple[int, int]]
 """The requests that compute in a step, in their order: (number, tokens)."""
-ONE = {1: Logprob(0.0)}
 
 
 @dataclass(repr=False)
@@ -53,18 +51,21 @@ class Served:
         return sum(self.preempted.values())
 
 
-def new_scheduler(
-    num_gpu_blocks: int,
-    *,
-    block_size: int = 4,
-    watermark: float = 0.0,
-    kind: type[Scheduler] = Scheduler,
-    **limits: Any,
-) -> Scheduler:
-    """A scheduler whose limits are wide unless they are given."""
-    wide = {"max_num_batched_tokens": 4096, "max_num_seqs": 256, "max_model_len": 4096}
-    cache = CacheConfig(block_size, num_gpu_blocks, 0, watermark=watermark)
-    return kind(SchedulerConfig(**(wide | limits)), cache)
+class ServingScheduler(Scheduler):
+    """Has wide limits unless they are given, and counts what its preemptions throw away."""
+
+    def __init__(
+        self, num_gpu_blocks: int, block_size: int = 4, watermark: float = 0.0, **limits: Any
+    ) -> None:
+        wide = {"max_num_batched_tokens": 4096, "max_num_seqs": 256, "max_model_len": 4096}
+        cache = CacheConfig(block_size, num_gpu_blocks, 0, watermark=watermark)
+        super().__init__(SchedulerConfig(**(wide | limits)), cache)
+        self.wasted, self.preempted = 0, Counter[int]()
+
+    def _preempt_by_recompute(self, victim: SequenceGroup) -> None:
+        self.wasted += victim.first_seq.data.num_computed_tokens
+        self.preempted[victim.first_seq.seq_id] += 1
+        super()._preempt_by_recompute(victim)
 
 
 def add(scheduler: Scheduler, number: int, prompt: int, *, token: int = 1) -> None:
@@ -80,7 +81,7 @@ def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[Batch, int]:
         seq = scheduled.seq_group.first_seq
         seq.data.update_num_computed_tokens(meta.token_chunk_size)
         if meta.do_sample:
-            seq.append_token_id(1, ONE)
+            seq.append_token_id(1, {1: Logprob(0.0)})
         if seq.get_output_len() >= answers[seq.seq_id]:
             seq.status = SequenceStatus.FINISHED_STOPPED
     scheduler.free_finished_seq_groups()
@@ -88,18 +89,9 @@ def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[Batch, int]:
     return computed, len(outputs.ignored_seq_groups)
 
 
-def serve(scheduler: Scheduler, requests: Sequence[Request], most: int = 20_000) -> Served:
+def serve(scheduler: ServingScheduler, requests: Sequence[Request], most: int = 20_000) -> Served:
     """Serve them all, or stop after ``most`` steps."""
     served = Served()
-    preempt = scheduler._preempt_by_recompute
-
-    def counted(victim: SequenceGroup) -> None:
-        seq = victim.first_seq
-        served.wasted += seq.data.num_computed_tokens
-        served.preempted[seq.seq_id] = served.preempted.get(seq.seq_id, 0) + 1
-        preempt(victim)
-
-    scheduler._preempt_by_recompute = counted  # type: ignore[method-assign]
     answers = [answer for _, answer in requests]
     for number, (prompt, _) in enumerate(requests):
         add(scheduler, number, prompt)
@@ -111,11 +103,12 @@ def serve(scheduler: Scheduler, requests: Sequence[Request], most: int = 20_000)
         served.computed += sum(tokens for _, tokens in batch)
         served.batches.append(batch)
     served.finished = not scheduler.has_unfinished_seqs()
+    served.wasted, served.preempted = scheduler.wasted, scheduler.preempted
     return served
 
 
 def recorded(
-    scheduler: Scheduler, requests: Sequence[Request], title: str = "", most: int = 60
+    scheduler: ServingScheduler, requests: Sequence[Request], title: str = "", most: int = 60
 ) -> Timeline:
     """The run of so many steps, if they take so many."""
     with record(scheduler) as run:

@@ -51,10 +51,9 @@ default is 0.01.
 
 from functools import lru_cache
 
-from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
+from pagesim.exercises.ch07.serving import Request, Served, ServingScheduler, recorded, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
 from pagesim.exercises.values import shown
-from pagesim.v0.scheduler import Scheduler
 
 SECONDS = 30.0  # the answer may measure
 SHOWN, HIDDEN = (0, 21), (1, 2, 3, 4, 6, 7, 8, 16, 17, 18)
@@ -87,12 +86,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def requests(stream: int) -> list[Request]:
     """The stream of this number: (prompt, answer) in tokens, most of them short."""
-    rng = Random(stream)
-
-    def tokens(most: int, mu: float, sigma: float) -> int:
-        return min(most, 1 + int(rng.lognormvariate(mu, sigma)))
-
-    return [(tokens(120, 3.2, 0.9), tokens(200, 4, 0.8)) for _ in range(50)]
+    tokens = Random(stream).lognormvariate
+    drawn = [(1 + int(tokens(3.2, 0.9)), 1 + int(tokens(4, 0.8))) for _ in range(50)]
+    return [(min(prompt, 120), min(output, 200)) for prompt, output in drawn]
 
 
 def measure(stream: int, watermark: float) -> Served:
@@ -106,11 +102,10 @@ def served(stream: int, watermark_blocks: int) -> Served:
     return serve(keeping((watermark_blocks + 0.5) / 40), requests(stream))
 
 
-def keeping(watermark: float) -> Scheduler:
-    return new_scheduler(40, block_size=16, watermark=min(1.0, watermark), max_num_seqs=64)
+def keeping(watermark: float) -> ServingScheduler:
+    return ServingScheduler(40, 16, min(1.0, watermark), max_num_seqs=64)
 
 
-@lru_cache(maxsize=16)
 def fewest_steps(stream: int) -> int:
     """The fewest steps without a request given up, over all watermarks up to a third."""
     every = [served(stream, blocks) for blocks in range(40 // 3)]
@@ -130,13 +125,10 @@ def why(yours: object, stream: int) -> str:
     if type(watermark) not in (int, float) or not 0 <= watermark <= 1:
         return "A watermark is a number between 0 and 1."
     if reason not in REASONS:
-        reasons = ", ".join(map(repr, REASONS))
-        return f"The reason must be one of {reasons}, not {shown(reason, 80)}."
+        return f"The reason must be one of {str(REASONS)[1:-1]}, not {shown(reason, 80)}."
     mine, none = measure(stream, watermark), measure(stream, 0.0)
-    takes = f"there are {mine.steps:,} steps, {mine.computed:,} tokens are computed"
-    result = (
-        f"With a watermark of {watermark:g}, {takes}, and there are {mine.preemptions} preemptions"
-    )
+    takes = f"there are {mine.steps:,} steps, {mine.computed:,} tokens are computed, and there are"
+    result = f"With a watermark of {watermark:g}, {takes} {mine.preemptions} preemptions"
     if mine.ignored:
         return f"{result}. But {mine.ignored} requests are given up: they can never be admitted."
     if mine.steps > 1.02 * fewest_steps(stream):

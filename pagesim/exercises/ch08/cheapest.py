@@ -54,9 +54,9 @@ these cards, the weights would leave nothing for the cache.
 """
 
 from functools import cache
+from itertools import product
 
-from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
 from pagesim.sizing import ModelSpec, size_v1
 from pagesim.sizing.hardware import CARDS
 
@@ -125,8 +125,8 @@ def why(yours: object, chats: int, tokens: int) -> str:
 @cache
 def least(chats: int, tokens: int) -> float:
     """The least price at which all chats fit."""
-    choices = ((card, gpus, kind) for card in PRICES for gpus in GPUS for kind in KINDS)
-    return min(each[1] * PRICES[each[0]] for each in choices if concurrency(*each, tokens) >= chats)
+    fit = (each for each in product(PRICES, GPUS, KINDS) if concurrency(*each, tokens) >= chats)
+    return min(gpus * PRICES[card] for card, gpus, _ in fit)
 
 
 def concurrency(card: str, gpus: int, kind: str, tokens: int) -> float:

@@ -1,52 +1,33 @@
 """Start logs of vLLM for exercises 8.2 and 8.4, shortened; and how such a log is read."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
 from pagesim.errors import UsageError
 from pagesim.sizing import ModelSpec, size_v0, size_v1
 
-_LLAMA = "model='meta-llama/Llama-3.1-8B', dtype=torch.bfloat16, tensor_parallel_size=1, "
+_V0 = """\
+Initializing an LLM engine with config: model='meta-llama/Llama-3.1-8B', dtype=torch.bfloat16, \
+tensor_parallel_size=1, max_seq_len={0}, kv_cache_dtype=auto
+Loading model weights took 14.9888 GB
+Memory profiling results: total_gpu_memory=23.58GiB peak_torch_memory={1}GiB \
+non_torch_memory=0.35GiB kv_cache_size={2}GiB gpu_memory_utilization=0.90
+# GPU blocks: {3}, # CPU blocks: 2048
+Maximum concurrency for {0} tokens per request: {4}x
+"""
+_V1 = """\
+Initializing a V1 LLM engine with config: model='{}', dtype=torch.bfloat16, max_seq_len={}, \
+tensor_parallel_size={}, kv_cache_dtype={}
+Available KV cache memory: {} GiB
+GPU KV cache size: {} tokens
+Maximum concurrency for {:,} tokens per request: {}x
+"""
 LOGS = (
-    f"""\
-Initializing an LLM engine with config: {_LLAMA}max_seq_len=20000, kv_cache_dtype=auto
-Loading model weights took 14.9888 GB
-Memory profiling results: total_gpu_memory=23.58GiB peak_torch_memory=17.06GiB \
-non_torch_memory=0.35GiB kv_cache_size=3.81GiB gpu_memory_utilization=0.90
-# GPU blocks: 1952, # CPU blocks: 2048
-Maximum concurrency for 20000 tokens per request: 1.56x
-""",
-    f"""\
-Initializing an LLM engine with config: {_LLAMA}max_seq_len=29000, kv_cache_dtype=auto
-Loading model weights took 14.9888 GB
-Memory profiling results: total_gpu_memory=23.58GiB peak_torch_memory=17.98GiB \
-non_torch_memory=0.35GiB kv_cache_size=2.89GiB gpu_memory_utilization=0.90
-# GPU blocks: 1478, # CPU blocks: 2048
-Maximum concurrency for 29000 tokens per request: 0.82x
-""",
-    """\
-Initializing a V1 LLM engine with config: model='Qwen/Qwen3-0.6B', dtype=torch.bfloat16, \
-max_seq_len=4096, tensor_parallel_size=1, kv_cache_dtype=auto
-Available KV cache memory: 69.66 GiB
-GPU KV cache size: 652,144 tokens
-Maximum concurrency for 4,096 tokens per request: 159.21x
-""",
-    """\
-Initializing a V1 LLM engine with config: model='Qwen/Qwen2-1.5B', dtype=torch.bfloat16, \
-max_seq_len=4096, tensor_parallel_size=1, kv_cache_dtype=auto
-Available KV cache memory: 38.48 GiB
-GPU KV cache size: 1,441,072 tokens
-Maximum concurrency for 4,096 tokens per request: 351.82x
-""",
-    """\
-Initializing a V1 LLM engine with config: model='meta-llama/Llama-3.1-70B', \
-dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=4, kv_cache_dtype=fp8
-Available KV cache memory: 35.12 GiB
-GPU KV cache size: 920,656 tokens
-Maximum concurrency for 8,192 tokens per request: 112.38x
-""",
+    _V0.format(20000, "17.06", "3.81", 1952, "1.56"),
+    _V0.format(29000, "17.98", "2.89", 1478, "0.82"),
+    _V1.format("Qwen/Qwen3-0.6B", 4096, 1, "auto", "69.66", "652,144", 4096, "159.21"),
+    _V1.format("Qwen/Qwen2-1.5B", 4096, 1, "auto", "38.48", "1,441,072", 4096, "351.82"),
+    _V1.format("meta-llama/Llama-3.1-70B", 8192, 4, "fp8", "35.12", "920,656", 8192, "112.38"),
 )
 """The numbers of the first two are from github.com/vllm-project/vllm, issue 10517; the next two are
 those of chapter 8. The last log is made up: four GPUs, and an fp8 cache."""
@@ -70,15 +51,13 @@ class StartLog:
     kv_cache_dtype: str
     blocks: int | None
 
-    def usable(self, model: ModelSpec) -> tuple[int, int]:
-        """The fewest and the most blocks for requests that this memory can mean."""
-        size = (size_v1 if self.engine == "v1" else size_v0)(
-            model,
-            self.memory,
-            tensor_parallel_size=self.tensor_parallel_size,
-            kv_cache_dtype=self.kv_cache_dtype,
-        )
-        return size.usable_blocks
+    def usable(self, layers: int, kv_heads: int, head_dim: int) -> tuple[int, int]:
+        """The fewest and the most blocks for requests that this memory can mean for a model."""
+        model = ModelSpec("yours", layers, 64 * kv_heads, kv_heads, head_dim)
+        gpus, dtype = self.tensor_parallel_size, self.kv_cache_dtype
+        size = size_v1 if self.engine == "v1" else size_v0
+        found = size(model, self.memory, tensor_parallel_size=gpus, kv_cache_dtype=dtype)
+        return found.usable_blocks
 
 
 def read(log: str) -> StartLog:

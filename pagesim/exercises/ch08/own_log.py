@@ -39,10 +39,8 @@ The model must have plain attention in all layers, without windows or latent vec
 * vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache
 """
 
-from pagesim.errors import UsageError
 from pagesim.exercises.ch08.logs import MOST, read
-from pagesim.exercises.kit import Case, Cases, Goal, Random
-from pagesim.sizing.model import ModelSpec
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
 
 KEYS = ("layers", "kv_heads", "head_dim")
 
@@ -83,12 +81,11 @@ def why(yours: object) -> str:
         return f"The log must be a text of at most {MOST:,} characters."
     if not isinstance(model, dict) or {*model} != {*KEYS}:
         return f"The model must be a dict with {', '.join(KEYS)}."
-    layers, heads, head_dim = (model[key] for key in KEYS)
-    if any(type(n) is not int or not 1 <= n <= 10_000 for n in (layers, heads, head_dim)):
+    if any(type(n) is not int or not 1 <= n <= 10_000 for n in model.values()):
         return f"{', '.join(KEYS)} must be ints from 1 to 10,000."
     try:
         found = read(log)
-        least, most = found.usable(ModelSpec("yours", layers, 64 * heads, heads, head_dim))
+        least, most = found.usable(**model)
     except (UsageError, TypeError) as error:
         return f"The log cannot be read: {error}."
     if found.blocks is None:

@@ -51,8 +51,7 @@ and the first full block. Three blocks are taken, and only the first full block 
 * vllm/v1/core/block_pool.py: BlockPool.free_blocks
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.timeline.record import record as recorded
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, recorded
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 
 
@@ -102,11 +101,9 @@ def words(num_tokens: int, num_computed: int, *blocks: int) -> str:
     return f"{tokens}; {others}; blocks of {size}"
 
 
-def oracle(
-    num_tokens: int, num_computed: int, num_free: int, num_taken: int, block_size: int,
-    *, record: bool = True,
-) -> tuple[int, Timeline]:  # fmt: skip
+def oracle(*numbers: int, record: bool = True) -> tuple[int, Timeline]:
     """What the KV cache manager finds when it comes back, preempted, and others took blocks."""
+    num_tokens, num_computed, num_free, num_taken, block_size = numbers
     manager = KVCacheManager(1 + num_free - (-num_computed // block_size), block_size, 10**6)
     with recorded(manager) as run:
         request = Request("s0", range(num_tokens), block_size=block_size)

@@ -99,12 +99,11 @@ def oracle(
     """The queue of V1's block pool."""
     story = Story(num_blocks, block_size=block_size, caching=True, record=record, engine="v1")
     here = {}
-    for number, op in enumerate(ops):
-        if op[0] == "in":
-            prompt = range(1000 * number, 1000 * number + op[2])
-            here[op[1]] = story.arrive(prompt, name=op[1])
+    for number, (what, name, *tokens) in enumerate(ops):
+        if what == "in":
+            here[name] = story.arrive(range(1000 * number, 1000 * number + tokens[0]), name=name)
         else:
-            here.pop(op[1]).leave()
+            here.pop(name).leave()
     queue = story.manager.block_pool.free_block_queue
     return [block.block_id for block in queue.get_all_free_blocks()], story
 

@@ -40,8 +40,7 @@ all blocks are cached, the second one is computed again.
 
 from itertools import product
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted
-from pagesim.timeline.record import record as recorded
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, recorded
 from pagesim.v1 import KVCacheManager, Request
 
 
@@ -57,8 +56,7 @@ def hit_tokens(num_tokens: int, cached: list[bool], block_size: int) -> int:
             ### holes_do_not_matter: continue
         hits += 1
     return hits * block_size
-    ### one_token_less: whole = [*cached, False].index(False) * block_size
-    ### one_token_less: return min(whole, num_tokens - 1)
+    ### one_token_less: return min([*cached, False].index(False) * block_size, num_tokens - 1)
     ### END SOLUTION
 
 
@@ -87,19 +85,16 @@ def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
 
 
 def oracle(
-    num_tokens: int, cached: list[bool], block_size: int, *, record: bool = False
-) -> tuple[int, Timeline | None]:
+    num_tokens: int, cached: list[bool], block_size: int, *, record: bool = True
+) -> tuple[int, Timeline]:
     """What the manager finds for a prompt that has come and gone, and lost some of its blocks."""
     manager = KVCacheManager(len(cached) + 3, block_size, 10**6)
-    first, second = (
-        Request(name, range(num_tokens), block_size=block_size) for name in ("first", "second")
-    )
+    names = ("first", "second")
+    first, second = (Request(name, range(num_tokens), block_size=block_size) for name in names)
     manager.allocate_slots(first, num_tokens)
     table = manager.get_block_ids("first")[0]
     manager.free(first)
     manager.evict_blocks(block for block, kept in zip(table, cached, strict=False) if not kept)
-    if not record:
-        return manager.get_computed_blocks(second)[1], None
     with recorded(manager) as run:
         hits, found, _ = manager.get_computed_blocks(second)
         manager.allocate_slots(second, num_tokens - found, found, hits)

@@ -134,16 +134,10 @@ def words(num_blocks: int, ops: list[Op]) -> str:
     return f"{num_blocks} blocks; {', '.join(done)}"
 
 
-class Counted(list[Any]):
-    """A list that counts the entries which its methods read or write."""
-
-    used = 0
-
-
 def counted(name: str) -> Callable[..., Any]:
     plain = getattr(list, name)
 
-    def method(self: Counted, *args: Any) -> Any:
+    def method(self: Any, *args: Any) -> Any:
         place = args[0] if name in ("__getitem__", "__setitem__") else slice(None)
         piece = place.indices(len(self)) if isinstance(place, slice) else (1,)
         self.used += len(range(*piece))
@@ -152,20 +146,21 @@ def counted(name: str) -> Callable[..., Any]:
     return method
 
 
-for name in METHODS.split():
-    setattr(Counted, name, counted(name))
+Counted: Any = type("Counted", (list,), {name: counted(name) for name in METHODS.split()})
+Counted.used = 0
+"""A list whose ``used`` counts the entries which its methods read or write."""
 
 
 def call(relink: Callable[..., Any], num_blocks: int, ops: list[Op]) -> Found:
     """All operations, one after the other: what each returned, and the links at the end."""
-    end = num_blocks
-    after, before = Counted([*range(1, end + 1), 0]), Counted([end, *range(end)])
+    after = Counted([*range(1, num_blocks + 1), 0])
+    before = Counted([num_blocks, *range(num_blocks)])
     answers, most = [], 0
     for op, block in ops:
         after.used = before.used = 0
         answers.append(relink(after, before, op, block))
         most = max(most, after.used + before.used)
-    links = {"after": after.copy(), "before": before.copy()}
+    links = {"after": [*after], "before": [*before]}
     return copy.deepcopy({"loop": most > FEW, "answers": answers, **links})
 
 

@@ -89,6 +89,7 @@ manager must return the same blocks as vLLM after every operation.
 """
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -186,13 +187,10 @@ def kv_cache_manager(
 def cases(rng: Random, hidden: bool) -> Cases:
     """Short scenes, then the recordings, or random operations of other seeds."""
     yield from project_cases.scenes(3 if hidden else 4)
-    if hidden:
-        for size in (1, 3, 5, 8):
-            for caching in (False, True):
-                yield project_cases.random_case(rng, size, caching)
-    else:
-        for path in sorted(Path(__file__).with_name("recordings").iterdir()):
-            yield project_cases.recording(path)
+    kinds = product((1, 3, 5, 8), (False, True))
+    recordings = sorted(Path(__file__).with_name("recordings").iterdir())
+    drawn = (project_cases.random_case(rng, size, caching) for size, caching in kinds)
+    yield from drawn if hidden else map(project_cases.recording, recordings)
 
 
 def call(kv_cache_manager: Callable[..., Any], config: Config, ops: Ops) -> list[Seen]:

@@ -1,7 +1,5 @@
 """The operations by which the final project is tried: scenes, recordings, and random ones."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

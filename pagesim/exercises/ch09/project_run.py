@@ -1,7 +1,5 @@
 """A student's KV cache manager: tried by the operations of a recording, and recorded itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -132,10 +130,8 @@ class TheirPlayer(KVCacheManagerPlayer):
     def start(self, config: JsonObject) -> None:
         V1Player.start(self, config)
         kinds: tuple[Any, Any] = (_NotedPool, _Noted) if self.noted else (BlockPool, Theirs)
-        kind, manager = kinds
-        pool = kind(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
-        theirs: Any = manager(self.make, pool, config)
-        self.subject = self.manager = theirs
+        pool = kinds[0](config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
+        self.subject = self.manager = kinds[1](self.make, pool, config)
         self.found = type(self.requests)()
 
 

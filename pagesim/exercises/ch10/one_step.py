@@ -43,9 +43,11 @@ tokens, but only 5 are left of the budget.
 * vllm/v1/core/sched/scheduler.py: Scheduler.schedule
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.timeline.record import record
+from typing import Any
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, recorded
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from pagesim.v1.output import SchedulerOutput
 
 Rows = list[tuple[str, int, int]]
 Step = list[tuple[str, int]]
@@ -115,10 +117,10 @@ def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
     return lacks and began and budget > 0 and max_num_seqs >= max(1, len(running))
 
 
-def oracle(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Step:
+def oracle(*case: Any, record: bool = True) -> tuple[Step, Timeline]:
     """What the scheduler decides in this state."""
-    output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
-    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()]
+    output, run = recorded_step(scheduler_with(*case), "One step, without phases")
+    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()], run
 
 
 def scheduler_with(
@@ -128,9 +130,8 @@ def scheduler_with(
 
     ``chunk`` is the most that one of several requests computes in a step; 0 is no limit.
     """
-    config = SchedulerConfig(
-        max(budget, max_num_seqs), max_num_seqs, 10**6, long_prefill_token_threshold=chunk
-    )
+    limits = max(budget, max_num_seqs), max_num_seqs, 10**6
+    config = SchedulerConfig(*limits, long_prefill_token_threshold=chunk)
     scheduler = Scheduler(config, CacheConfig(1, 800))
     manager = scheduler.kv_cache_manager
     for place, (name, tokens, hit) in enumerate(waiting):
@@ -149,9 +150,14 @@ def scheduler_with(
     return scheduler
 
 
-def why(
-    yours: Step, right: Step, running: Rows, waiting: Rows, budget: int, max_num_seqs: int
-) -> str:
+def recorded_step(scheduler: Scheduler, title: str) -> tuple[SchedulerOutput, Timeline]:
+    with recorded(scheduler) as run:
+        output = scheduler.schedule()
+    return output, run.annotate(title=title)
+
+
+def why(yours: Step, right: Step, running: Rows, waiting: Rows, *limits: int) -> str:
+    budget, max_num_seqs = limits
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
     if (total := sum(tokens for _, tokens in yours)) > budget:
         return f"Your step computes {total} tokens, but the budget is {budget}."
@@ -160,19 +166,8 @@ def why(
     if mine != theirs:
         order = "Running requests go first, then the waiting ones in their order"
         return f"{order}, while any budget is left. This step computes {', '.join(theirs)}."
-    place = next(i for i, (m, n) in enumerate(zip(yours, right, strict=True)) if m[1] != n[1])
+    place = parted(yours, [*map(list, right)])
     name, left = theirs[place], budget - sum(tokens for _, tokens in right[:place])
     _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
     has = f"{name} has {tokens} tokens, of which {done} are computed or cached"
     return f"{has}. So it still needs {tokens - done}, and {left} are left of the budget."
-
-
-def play(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Timeline:
-    scheduler = scheduler_with(running, waiting, budget, max_num_seqs)
-    return recorded_step(scheduler, "One step, without phases")
-
-
-def recorded_step(scheduler: Scheduler, title: str) -> Timeline:
-    with record(scheduler) as run:
-        scheduler.schedule()
-    return run.annotate(title=title)

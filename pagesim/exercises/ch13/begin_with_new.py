@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from pagesim.cache import pad_block_tables
 from pagesim.exercises.ch03.decoding import Tables
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, parted, placed_together
 from pagesim.exercises.launching import jitted
@@ -69,31 +70,24 @@ def call(kernel: Any, tables: Tables, lengths: list[int], block_size: int) -> Ro
 
     from pagesim import kernels
 
-    device = kernels.backend.device()
-    given = [torch.from_numpy(x).to(device) for x in arrays(tables, lengths, block_size).values()]
-    width = max(map(len, tables))
-    padded = torch.tensor([[*table, *[-1] * (width - len(table))] for table in tables])
+    numbers = arrays(tables, lengths, block_size)
+    numbers |= {"tables": pad_block_tables(tables), "lengths": np.array(lengths, dtype=np.int32)}
+    given = [torch.from_numpy(x).to(kernels.backend.device()) for x in numbers.values()]
     out = torch.full_like(given[0], float("nan"))
-    jitted(kernel)[(len(lengths),)](
-        out, *given, padded.int().to(device), torch.tensor(lengths).int().to(device), DIM**-0.5,
-        TABLE=width, BLOCK=block_size, DIM=DIM,
-    )  # fmt: skip
+    sizes = {"TABLE": max(map(len, tables)), "BLOCK": block_size, "DIM": DIM}
+    jitted(kernel)[(len(lengths),)](out, *given, DIM**-0.5, **sizes)
     return [[round(float(x), 4) for x in row] for row in out.cpu().numpy()]
 
 
 def oracle(tables: Tables, lengths: list[int], block_size: int) -> Rows:
     """Textbook attention in float64 over the cached tokens and the new one."""
-    x = {
-        name: array.astype(np.float64)
-        for name, array in arrays(tables, lengths, block_size).items()
-    }
+    numbers = arrays(tables, lengths, block_size).values()
+    q, k_new, v_new, k_cache, v_cache = (array.astype(np.float64) for array in numbers)
     rows = []
     for i, (table, length) in enumerate(zip(tables, lengths, strict=True)):
-        keys, values = (
-            np.vstack([cache[table].reshape(-1, DIM)[:length], new[i : i + 1]])
-            for cache, new in ((x["k_cache"], x["k_new"]), (x["v_cache"], x["v_new"]))
-        )
-        weights = np.exp(keys @ x["q"][i] * DIM**-0.5)
+        keys = np.vstack([k_cache[table].reshape(-1, DIM)[:length], k_new[i]])
+        values = np.vstack([v_cache[table].reshape(-1, DIM)[:length], v_new[i]])
+        weights = np.exp(keys @ q[i] * DIM**-0.5)
         rows.append([round(float(each), 4) for each in weights @ values / weights.sum()])
     return rows
 
@@ -110,7 +104,5 @@ def why(yours: Rows, right: Rows, lengths: list[int]) -> str:
     seq = parted(yours, right, same)
     if lengths[seq] == 0:
         return f"Sequence {seq} has no cached token, so its output is the value of the new one."
-    return (
-        f"Sequence {seq} has {lengths[seq]} cached tokens and a new one. The new one counts like "
-        "the others, and its score is q · k_new · scale."
-    )
+    counts = "The new one counts like the others, and its score is q · k_new · scale"
+    return f"Sequence {seq} has {lengths[seq]} cached tokens and a new one. {counts}."

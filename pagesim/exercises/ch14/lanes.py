@@ -114,9 +114,8 @@ def oracle(head: int, block: int, query: int, cache: int, number: int) -> Reads:
     return config.thread_group_size, config.vec_size, config.x, rows
 
 
-def why(
-    yours: Reads, right: Reads, head: int, block: int, query: int, cache: int, number: int
-) -> str:
+def why(yours: Reads, right: Reads, *case: int) -> str:
+    head, block, query, cache, number = case
     group, vec, x, rows = right
     lanes = counted(group, "lane")
     if yours[0] != group:

@@ -46,7 +46,7 @@ Think first: what happens to a short sequence if the *number* of partitions is t
 """
 
 from functools import lru_cache
-from heapq import heapify, heapreplace
+from heapq import heapreplace
 
 from pagesim.exercises.kit import Case, Cases, Goal, Random, counted
 
@@ -84,8 +84,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def measure(lengths: list[int], kv_heads: int, places: int, size: int) -> int:
     """Pages of time until the last program of the batch is done."""
-    busy = [0] * places
-    heapify(busy)
+    busy = [0] * places  # a heap
     for length in lengths:
         partitions = -(-length // size)
         handed_over = OVERHEAD if partitions > 1 else 0

@@ -36,6 +36,7 @@ A score may be as large as 1000 or as small as -1000, and a half may be empty.
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +77,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
     if hidden:
         halves = [[rng.uniform(-9, 9) for _ in range(rng.randint(0, 4))] for _ in range(5)]
         halves += [[], [rng.uniform(800, 999)], [rng.uniform(-999, -800)]]
-    for first, second in sorted(((a, b) for a in halves for b in halves), key=difficulty):
+    for first, second in sorted(product(halves, halves), key=difficulty):
         values = [[rng.uniform(-1, 1) for _ in range(2)] for _ in first + second]
         args = ((first, values[: len(first)]), (second, values[len(first) :]))
         yield Case(args, f"scores {first} | {second}", TAGS[difficulty((first, second))])
@@ -119,7 +120,6 @@ def why(yours: State, right: State) -> str:
     if m != right[0]:
         return "The largest score of both halves is the larger of the two maxima."
     if not close(1e-9)(ell, right[1]):
-        return (
-            "Each ell is relative to the m of its half. Scale it by exp(m of its half - m of both)."
-        )
+        scale = "Scale it by exp(m of its half - m of both)"
+        return f"Each ell is relative to the m of its half. {scale}."
     return "Like ell, each acc is relative to the m of its half. Scale it by the same factor."

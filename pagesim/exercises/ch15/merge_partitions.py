@@ -54,19 +54,14 @@ Compute `out`, which has `HEAD_DIM` elements. The line that stores it is given. 
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pagesim.exercises.kit import Case, Cases, Random, close, parted
 from pagesim.exercises.launching import launched
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Array = npt.NDArray[np.floating]
 Lengths = list[list[int]]
@@ -97,22 +92,20 @@ def parts(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> list[
     from pagesim.kernels import reference
 
     rng = np.random.default_rng(seed)
+    table = np.array([[0]])
     shape = len(lengths), len(lengths[0])
-    partial, lse = np.full((*shape, head_dim), np.nan), np.full(shape, -np.inf)
+    partial, lse = np.full((*shape, head_dim), np.nan), np.full((*shape, 1, 1), -np.inf)
     whole = np.zeros((shape[0], head_dim))
     for query, counts in enumerate(lengths):
         q = rng.standard_normal((1, 1, head_dim)) * sharpness
         k, v = rng.standard_normal((2, 1, sum(counts), 1, head_dim))
-        start = 0
+        whole[query] = reference.online_softmax_attention(q, k, v, table, np.array([sum(counts)]))
         for part, count in enumerate(counts):
             if count:
-                piece, found = slice(start, start + count), np.zeros((1, 1))
-                cache = k[:, piece], v[:, piece], np.array([[0]]), np.array([count])
-                partial[query, part] = reference.gather_attention(q, *cache, lse_out=found)[0, 0]
-                lse[query, part], start = found[0, 0], start + count
-        cache = k, v, np.array([[0]]), np.array([start])
-        whole[query] = reference.online_softmax_attention(q, *cache)[0, 0]
-    return [partial, lse, whole]
+                cache = k[:, :count], v[:, :count], table, np.array([count])
+                found = reference.gather_attention(q, *cache, lse_out=lse[query, part])
+                partial[query, part], k, v = found, k[:, count:], v[:, count:]
+    return [partial, lse[..., 0, 0], whole]
 
 
 def oracle(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> Array:
@@ -120,7 +113,7 @@ def oracle(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> Arra
     return parts(lengths, head_dim, sharpness, seed)[2]
 
 
-def call(merge: Callable[..., None], *case: Any) -> Tensor:
+def call(merge: Callable[..., None], *case: Any) -> Any:
     """What the kernel makes of the partitions, where NaN is not written."""
     import torch
 

@@ -74,11 +74,15 @@ def cases(rng: Random, hidden: bool) -> Cases:
                 yield Case((i, size, block_size, num_tokens), tag=tag)
 
 
-def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
-    """Slot by slot, over a table whose blocks are numbered as its pages are."""
+def oracle(*case: int, record: bool = True) -> tuple[list[int], Timeline]:
+    """Slot by slot, over the table of a sequence whose blocks are numbered as its pages are."""
+    i, size, block_size, num_tokens = case
+    story = Story(gpu_blocks=-(-num_tokens // block_size), block_size=block_size)
+    table = story.arrive(range(num_tokens)).block_ids
     tokens = range(num_tokens)[i * size : (i + 1) * size]
-    table = list(range(-(-num_tokens // block_size)))
-    return sorted({slot // block_size for slot in slots_of(table, tokens, block_size).tolist()})
+    pages = {slot // block_size for slot in slots_of(table, tokens, block_size).tolist()}
+    title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which blocks?"
+    return sorted(pages), story.run.annotate(title=title)
 
 
 def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
@@ -90,11 +94,3 @@ def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
         return f"Partition {i} has only token {start}, in logical block {start // block_size}."
     first = f"Token {start} is in logical block"
     return f"Partition {i} has the tokens {start} to {last}. {first} {blocks}."
-
-
-def play(i: int, size: int, block_size: int, num_tokens: int) -> Timeline:
-    """The whole sequence arrives."""
-    story = Story(gpu_blocks=-(-num_tokens // block_size), block_size=block_size)
-    story.arrive(range(num_tokens))
-    title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which blocks?"
-    return story.run.annotate(title=title)

@@ -46,7 +46,6 @@ from a and from k need this fact, and the routes from c and m do not. So
 """
 
 from functools import cache
-from typing import Any
 
 from pagesim.exercises.kit import Case, Cases, Random
 
@@ -120,13 +119,6 @@ def words(facts: Facts, starts: list[str], page: int, block_size: int) -> str:
     return f"{written(facts)} in pages of {block_size}; {asked}"
 
 
-def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
-    """The walks that the model gets wrong."""
-    ways = tuple(way(facts, start) for start in starts)
-    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
-    return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
-
-
 def way(facts: Facts, start: str) -> str:
     """The walk from a place to its end, "akcm."."""
     walk = start
@@ -135,12 +127,19 @@ def way(facts: Facts, start: str) -> str:
     return walk
 
 
+def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
+    """The walks that the model gets wrong."""
+    ways = tuple(way(facts, start) for start in starts)
+    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
+    return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
+
+
 @cache
 def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[bool]:
     """Of each walk, whether every token of it is the model's likeliest, so that greedy finds it."""
     import torch
 
-    from pagesim.kernels.tiny_llm import Contiguous, maps
+    from pagesim.kernels.tiny_llm import Contiguous, by_hand, maps
 
     model = by_hand()
     read = Contiguous(model, len(prompt) + len(prompt) // 4 + 2)
@@ -156,21 +155,13 @@ def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[boo
     return found
 
 
-@cache
-def by_hand() -> Any:
-    from pagesim.kernels import tiny_llm
-
-    return tiny_llm.by_hand()
-
-
-def why(
-    yours: list[str], right: list[str], facts: Facts, starts: list[str], page: int, block_size: int
-) -> str:
+def why(yours: list[str], right: list[str], facts: Facts, starts: list[str], *lost: int) -> str:
+    page, block_size = lost
     unlike = next((start for start in starts if (start in yours) != (start in right)), None)
     if unlike is None:
         return "Return each place once, in the order of starts."
-    lost = facts[page * block_size // 4 : (page + 1) * block_size // 4]
-    holds = " and ".join(written([fact]) for fact in lost)
+    held = facts[page * block_size // 4 : (page + 1) * block_size // 4]
+    holds = " and ".join(written([fact]) for fact in held)
     needs = "needs a fact" if unlike in right else "needs no fact"
     route = " ".join(way(facts, unlike))
     return f"Page {page} holds {holds}. The route {route} {needs} of this page."

@@ -52,6 +52,7 @@ probabilities are 0.63, 0.23 and 0.14. The first two tokens stay, and token 0 is
 """
 
 import math
+from typing import Any
 
 from pagesim.exercises.kit import Case, Cases, Random
 
@@ -66,8 +67,7 @@ def next_token(
     ### BEGIN SOLUTION
     order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
     weights = [math.exp((logits[token] - logits[order[0]]) / temperature) for token in order]
-    ### temperature_multiplies: gaps = [logits[token] - logits[order[0]] for token in order]
-    ### temperature_multiplies: weights = [math.exp(gap * temperature) for gap in gaps]
+    ### temperature_multiplies: weights = [math.exp(logits[token] * temperature) for token in order]
     enough = top_p * sum(weights)
     ### top_p_of_all: all_weights = [math.exp((x - logits[order[0]]) / temperature) for x in logits]
     ### top_p_of_all: enough = top_p * sum(all_weights)
@@ -126,11 +126,10 @@ def oracle(logits: list[float], temperature: float, top_k: int, top_p: float, *k
     return draw(torch.tensor(logits, dtype=torch.float64), params, sample, position)
 
 
-def why(
-    yours: int, logits: list[float], temperature: float, top_k: int, top_p: float, *key: int
-) -> str:
+def why(yours: int, logits: list[float], temperature: float, *more: Any) -> str:
     import numpy as np
 
+    top_k, top_p, *key = more
     if not 0 <= yours < len(logits):
         return f"Return a token, 0 to {len(logits) - 1}."
     order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]

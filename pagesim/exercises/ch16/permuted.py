@@ -41,7 +41,7 @@ reads a slot of page 1 that holds no token, and it misses a token in page 0.
 * csrc/attention/attention_kernels.cuh: paged_attention_kernel
 """
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
@@ -74,10 +74,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield Case(([0, 2, 1], 3 * n, n, 2 * n), tag="the window is whole pages")
     yield Case(([0, 2, 1], 3 * n, n, n + 1), tag="the window begins in a page")
     yield Case(([0, 2, 1], 3 * n, n, 3 * n), tag="the window is wider than it all")
-    for order in permutations(range(3)):
-        for num_tokens in (3 * n, 3 * n - 1, 2 * n + 1):
-            for window in (None, 1, n, n + 1, 2 * n, 2 * n + 1, 4 * n):
-                yield Case((list(order), num_tokens, n, window), tag="three pages")
+    lengths, windows = (3 * n, 3 * n - 1, 2 * n + 1), (None, 1, n, n + 1, 2 * n, 2 * n + 1, 4 * n)
+    for order, num_tokens, window in product(permutations(range(3)), lengths, windows):
+        yield Case((list(order), num_tokens, n, window), tag="three pages")
     for _ in range(20):
         pages, block = rng.randint(2, 6), rng.choice((1, 2, 5))
         shuffled = rng.sample(range(pages), pages)

@@ -41,7 +41,6 @@ row 7.
 from pagesim.cache import build_v1_metadata
 from pagesim.exercises.ch10.one_step import recorded_step, scheduler_with
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.v1.scheduler import Scheduler
 
 Sequences = list[tuple[int, int]]
 
@@ -88,22 +87,12 @@ def valid(sequences: Sequences, chunk: int) -> bool:
     return lacks and chunk > 0
 
 
-def oracle(sequences: Sequences, chunk: int) -> list[int]:
+def oracle(sequences: Sequences, chunk: int, *, record: bool = True) -> tuple[list[int], Timeline]:
     """What the metadata of V1's step says."""
-    scheduler = holding(sequences, chunk)
-    return [int(row) for row in build_v1_metadata(scheduler.schedule(), scheduler).sample_rows]
-
-
-def holding(sequences: Sequences, chunk: int) -> Scheduler:
-    """A scheduler with these sequences."""
-    named = [(f"s{i}", tokens, computed) for i, (tokens, computed) in enumerate(sequences)]
-    running, waiting = [each for each in named if each[2]], [each for each in named if not each[2]]
-    return scheduler_with(running, waiting, 1000, len(sequences), chunk)
-
-
-def play(sequences: Sequences, chunk: int) -> Timeline:
-    title = "A ragged batch: how many rows each sequence has"
-    return recorded_step(holding(sequences, chunk), title)
+    running = [(f"s{number}", *sequence) for number, sequence in enumerate(sequences)]
+    scheduler = scheduler_with(running, [], 1000, len(sequences), chunk)
+    output, run = recorded_step(scheduler, "A ragged batch: how many rows each sequence has")
+    return [int(row) for row in build_v1_metadata(output, scheduler).sample_rows], run
 
 
 def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
@@ -113,10 +102,8 @@ def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) ->
         end = rows.stop
         if [row for row in rows if row in yours] != [row for row in rows if row in right]:
             left = tokens - computed - len(rows)
-            last = (
-                f"{left} of its tokens are still missing, so it does not sample"
-                if left
-                else f"nothing is missing any more, so it samples from row {rows[-1]}"
-            )
+            last = f"nothing is missing any more, so it samples from row {rows[-1]}"
+            if left:
+                last = f"{left} of its tokens are still missing, so it does not sample"
             return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}. After them, {last}."
     return "Return each row once, in order."

@@ -8,14 +8,14 @@ from pagesim.exercises.ch07.chosen_victims import ChosenVictims
 from pagesim.exercises.ch07.faulty import FAULTY
 from pagesim.exercises.ch07.find_the_bug import compare, side_by_side
 from pagesim.exercises.ch07.pick_victim import STREAM, last_in, measure, requests
-from pagesim.exercises.ch07.serving import Served, new_scheduler, serve
+from pagesim.exercises.ch07.serving import Served, ServingScheduler, serve
 
 pytestmark = pytest.mark.ch07
 
 
 def test_with_vllms_victims_the_hook_changes_nothing() -> None:
     hooked = measure(STREAM, last_in)
-    plain = serve(new_scheduler(30, max_num_seqs=64), requests(STREAM))
+    plain = serve(ServingScheduler(30, max_num_seqs=64), requests(STREAM))
     assert hooked.batches == plain.batches and hooked.preempted == plain.preempted
     assert hooked.preemptions > 20 and hooked.finished
 
@@ -27,8 +27,7 @@ def test_a_victim_is_the_one_that_is_picked() -> None:
         seen.append(running)
         return 0
 
-    scheduler = new_scheduler(6, kind=ChosenVictims)
-    assert isinstance(scheduler, ChosenVictims)
+    scheduler = ChosenVictims(6)
     scheduler.pick = pick
     served = serve(scheduler, [(8, 3), (5, 3), (5, 3)])
     assert seen[0] == [(6, 2, 0), (6, 2, 0)], "tokens, blocks and times of s1 and s2"
@@ -48,7 +47,7 @@ def test_side_by_side_marks_the_steps_that_differ() -> None:
 
 
 def test_requests_that_were_given_up_are_counted() -> None:
-    served: Served = serve(new_scheduler(4, watermark=0.5), [(12, 2), (4, 2)])
+    served: Served = serve(ServingScheduler(4, watermark=0.5), [(12, 2), (4, 2)])
     assert served.ignored == 1 and served.finished and served.steps == 2
     said = "2 steps, 5 tokens computed, 0 wasted, 0 preemptions, 7 blocks idle, 1 ignored"
     assert str(served) == said

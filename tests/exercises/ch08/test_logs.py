@@ -6,7 +6,7 @@ import pytest
 
 import pagesim
 from pagesim.exercises.ch08.logs import LOGS, read, without_the_answer
-from pagesim.sizing import ModelSpec
+from pagesim.exercises.ch08.read_the_log import model_of
 
 pytestmark = pytest.mark.ch08
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.ch08
 @pytest.mark.parametrize("log", LOGS)
 def test_the_line_of_a_log_is_among_the_blocks_that_its_memory_means(log: str) -> None:
     found = read(log)
-    low, high = found.usable(ModelSpec.preset(log.split("model='")[1].partition("'")[0]))
+    low, high = found.usable(**model_of(log))
     assert found.blocks is not None
     assert low <= found.blocks - (found.engine == "v1") <= high < low + 30
     longest = int(log.split("max_seq_len=")[1].partition(",")[0])
