@@ -6,8 +6,6 @@ s0 arrives with a prompt of 6 tokens, s1 is forked from s0, s0 writes one token,
 tokens of s0 are called 0, 1, 2, …, those of s1 100, 101, …; a fork keeps what it was born with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The run of a case beside that of the learner's answer, opened where the two part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pagesim.journal.state import State

@@ -1,7 +1,5 @@
 """What is kept of an exercise in the progress file."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 

@@ -1,14 +1,12 @@
 """An exercise: what is asked, the oracle that knows the answer, and what goes wrong typically."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
@@ -26,9 +24,7 @@ from pagesim.exercises.values import (
     wrong_type,
 )
 from pagesim.exercises.verdict import Replay, Verdict
-
-if TYPE_CHECKING:
-    from pagesim.timeline.run import Timeline
+from pagesim.timeline.run import Timeline
 
 POINTS = {1: 1, 2: 2, 3: 4}
 """Points for one, two and three stars."""

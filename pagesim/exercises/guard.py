@@ -4,8 +4,6 @@ An exception, an exit, a changed argument and a loop without end are named; only
 through, because it is the student's own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

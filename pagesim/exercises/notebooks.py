@@ -4,8 +4,6 @@ nbgrader reads both: the cells carry its metadata, and the teachers' notebooks i
 what `nbgrader generate_assignment` makes of them are the students'.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ What to write, and an example.
 ## vLLM 0.33.0                    * file: function, in this release; 0.6.4.post1 if none is named
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from types import ModuleType

@@ -1,7 +1,5 @@
 """What went wrong in a student's function, as one sentence that names the line."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import inspect

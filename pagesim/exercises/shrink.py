@@ -1,7 +1,5 @@
 """The case that a student sees: of those that the answer fails, the smallest that is found."""
 
-from __future__ import annotations
-
 import copy
 import math
 import random

@@ -1,7 +1,5 @@
 """What a student calls: check, hint, solution and progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 

@@ -4,13 +4,11 @@ A NumPy array, a tensor, a tuple, a range and a deque are lists here, what is lo
 has no order is not; a bool is not an int, and NaN equals nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pagesim.exercises.goal import Goal
+from pagesim.exercises.case import Goal
 
 SHOWN = 300
 """Characters of an answer that a student reads."""

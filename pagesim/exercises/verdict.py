@@ -1,24 +1,20 @@
 """What a student is told about an answer: it is right, or the smallest case where it is not."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pagesim.exercises.beside import beside, opened
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
 from pagesim.player.describe import counted
+from pagesim.timeline.pair import Compared
+from pagesim.timeline.run import Timeline
 
-if TYPE_CHECKING:
-    from pagesim.timeline.pair import Compared
-    from pagesim.timeline.run import Timeline
-
-Replay = Callable[[Any, Case, Any], "Timeline | Compared | None"]
+Replay = Callable[[Any, Case, Any], Timeline | Compared | None]
 """``(function, case, answer)`` → the run of an answer, or a pair that says it all by itself."""
 
 # Of Okabe and Ito's colours, as everything in the player.

@@ -4,8 +4,6 @@ The right answer is the first function, or a kernel in cells/. A wrong answer st
 that it changes (see `source`), or is a function of its own name. docs/EXERCISES.md names the rest.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,9 +13,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Function, Wrong
+from pagesim.exercises.case import Case, Function, Goal, Wrong
 from pagesim.exercises.exercise import Exercise
-from pagesim.exercises.goal import Goal
 from pagesim.exercises.page import Listed, malformed, read
 from pagesim.exercises.values import plain
 

@@ -5,8 +5,6 @@ process in a ``sandbox`` (``landlock``, ``syscalls``), ``wire`` what goes betwee
 marks a file, ``report`` tells of all of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

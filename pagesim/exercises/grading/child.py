@@ -4,8 +4,6 @@ It reads frames from its standard input and writes one for each to what was its 
 Student code shares this process and may do anything to it; all that comes of that is an answer.
 """
 
-from __future__ import annotations
-
 import builtins
 import functools
 import importlib

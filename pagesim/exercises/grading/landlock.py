@@ -4,8 +4,6 @@ Linux since 5.13 has it, and it asks for no privilege; it holds for root as well
 Source: linux/landlock.h and the kernel's userspace-api/landlock.rst.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

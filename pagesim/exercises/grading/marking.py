@@ -1,7 +1,5 @@
 """Marking one file: its process answers, and the oracle here says whether it is right."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import random

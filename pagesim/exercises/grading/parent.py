@@ -1,7 +1,5 @@
 """The grader's end of a submission's process: start it, ask it, end it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The report on a class: a table for the terminal, an object, a file for a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -6,8 +6,6 @@ signals). None of them needs a privilege. :func:`enter` says what is gone; the r
 repeats it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

@@ -3,8 +3,6 @@
 A flag is not a verdict. It is possible to hide from a scan of text; see docs/TEACHING.md.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence

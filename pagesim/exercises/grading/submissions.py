@@ -4,8 +4,6 @@ A folder is not trusted: a link, a pipe, a file too large, one that is not UTF-8
 notebook has a reason in place of cells, and nothing of it is followed or run here.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import json

@@ -4,8 +4,6 @@ Seccomp in Linux; needs no privilege, holds in containers, and cannot be taken o
 those of asm/unistd_64.h (x86-64) and asm-generic/unistd.h (arm64).
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

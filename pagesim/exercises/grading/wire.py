@@ -6,8 +6,6 @@ side has written, and in a time that only its length decides: sets and dicts are
 whole numbers of 18 digits have the same hash (but for -1 and -2).
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any, BinaryIO
