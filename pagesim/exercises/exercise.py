@@ -12,7 +12,7 @@ from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case, Function, Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
-from pagesim.exercises.problem import NOT_WRITTEN, with_code
+from pagesim.exercises.problem import LEFT_IN, NOT_WRITTEN, has_code
 from pagesim.exercises.values import (
     SHOWN,
     Same,
@@ -110,8 +110,8 @@ class Exercise:
         for case in self.cases(random.Random(seed), hidden):
             tried, begun = tried + 1, time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
-            if answer.problem:  # the stub is read from a file: not for each case
-                answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
+            if answer.problem == NOT_WRITTEN and has_code(f, self.stub):
+                answer = replace(answer, problem=LEFT_IN)
             taken += time.monotonic() - begun
             if taken > PATIENCE * self.seconds and not answer.problem:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s, which is far too slow.")

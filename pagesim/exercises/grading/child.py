@@ -13,13 +13,14 @@ import os
 import random
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import attempt, call_plainly
-from pagesim.exercises.problem import NOT_WRITTEN, with_code
+from pagesim.exercises.problem import LEFT_IN, NOT_WRITTEN, has_code
 from pagesim.exercises.registry import get
 from pagesim.files.jsonl import JsonObject
 
@@ -98,11 +99,6 @@ class Student:
             return {"problem": "", "missing": True}
         call = get(number).call if special else call_plainly
         answer = attempt(function, Case(args), call, limit)
-        problem = answer.problem
-        if problem == NOT_WRITTEN:
-            problem = with_code(problem, function, get(number).stub)
-        return {
-            "value": answer.value if not problem else None,
-            "problem": problem,
-            "printed": answer.printed,
-        }
+        if answer.problem == NOT_WRITTEN and has_code(function, get(number).stub):
+            answer = replace(answer, problem=LEFT_IN)
+        return vars(answer) | ({"value": None} if answer.problem else {})
