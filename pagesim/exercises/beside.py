@@ -30,11 +30,6 @@ def _seen(state: State, lists: bool) -> Any:
     return tables, state.queues, (state.lists, state.cached) if lists else None
 
 
-def opened(run: Timeline) -> Timeline:
-    """The run at its last step, unless it says where it opens."""
-    return run if run.notes.opens is not None else run.annotate(opens=len(run))
-
-
 def beside(right: Timeline, shown: Timeline | Compared) -> Compared:
     """The two on one page, opened where they part, else at their ends."""
     if not isinstance(shown, Compared):

@@ -102,9 +102,12 @@ def rewritten(function: Function, source: str) -> Function:
 
 
 def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Function:
-    """Run a text; inspect, tracebacks and triton.jit find its lines."""
-    file = f"<exercise {name} {next(_numbers)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)
+    run(source, f"<exercise {name} {next(_numbers)}>", namespace, flags)
     function: Function = namespace[name]
     return function
+
+
+def run(source: str, file: str, namespace: dict[str, Any], flags: int = 0) -> None:
+    """Run a text as a file; inspect, tracebacks and triton.jit find its lines."""
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from pagesim.exercises.beside import beside, opened
+from pagesim.exercises.beside import beside
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
 from pagesim.player.describe import counted
@@ -57,16 +57,15 @@ class Verdict:
         if self.play is None or self.case is None:
             return None
         run = self.play(self.case)
-        run = run if run.notes.title else run.annotate(title=f"{self.title}: what vLLM does")
-        return opened(run)
+        title = run.notes.title or f"{self.title}: what vLLM does"
+        return run.annotate(title, opens=len(run) if run.notes.opens is None else None)
 
     @functools.cached_property
     def pair(self) -> Compared | None:
         """That run and the one of the answer on one page; None if the answer cannot be played."""
-        right, replay = self.run, self.replay
-        if right is None or replay is None:
+        right, replay, case = self.run, self.replay, copy.deepcopy(self.case)
+        if right is None or replay is None or case is None:
             return None
-        case = Case(copy.deepcopy(self.case.args) if self.case else ())
         shown = attempt(lambda: replay(self.function, case, self.answer), Case(()), seconds=5.0)
         return None if shown.problem or shown.value is None else beside(right, shown.value)
 

@@ -5,6 +5,7 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 """
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -87,7 +88,14 @@ def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
     _check(module, [*arguments, "yours", "right", "tag", "function"])
 
     def asked(function: Function, args: Any, /, **more: Any) -> Any:
-        return _asked(function, dict(zip(arguments, args, strict=False)), more)
+        """A call with what the function names; behind a star it gets the rest of the case."""
+        case, asks = dict(zip(arguments, args, strict=False)), _parameters(function)
+        rest = [value for name, value in case.items() if name not in asks]
+        stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
+        offered = case | more | dict.fromkeys(stars, rest)
+        given = OrderedDict((name, offered[name]) for name in asks if name in offered)
+        call = inspect.BoundArguments(inspect.signature(function), given)
+        return function(*call.args, **call.kwargs)
 
     def worded(case: Case) -> Case:
         return replace(case, words=asked(words, case.args)) if words and not case.words else case
@@ -133,16 +141,3 @@ def _check(module: ModuleType, offered: list[str]) -> None:
 @cache
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
-
-
-def _asked(function: Function, case: dict[str, Any], more: dict[str, Any]) -> Any:
-    """A call with what the function names; behind a star it gets the rest of the case."""
-    offered, args, named = case | more, list[Any](), dict[str, Any]()
-    for name, parameter in _parameters(function).items():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            args += [value for key, value in case.items() if key not in _parameters(function)]
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            named[name] = offered[name]
-        elif name in offered or parameter.default is parameter.empty:
-            args.append(offered[name])
-    return function(*args, **named)
