@@ -29,9 +29,7 @@ def plain(value: Any) -> Any:
         return plain(value.like)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, list | tuple) or (
-        isinstance(value, Sequence) and not isinstance(value, TEXT)
-    ):
+    if isinstance(value, Sequence) and not isinstance(value, TEXT):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {_key(key): plain(item) for key, item in value.items()}
@@ -148,13 +146,9 @@ def difference(yours: Any, expected: Any) -> str:
         if not unlike:
             return ""
         a, b, place = a[unlike[0]], b[unlike[0]], f"{place}[{unlike[0]}]"
-    if isinstance(b, dict):
-        return ""  # too much to be read at a glance: the page says what it is
-    return (
-        f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
-        if place
-        else ""
-    )
+    if not place or isinstance(b, dict):
+        return ""  # a dict is too much to be read at a glance: the page says what it is
+    return f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
 
 
 def shown_apart(yours: Any, expected: Any) -> tuple[str, str]:

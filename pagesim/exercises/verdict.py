@@ -85,9 +85,8 @@ class Verdict:
                 lines.append(f"  {label + ':':10}" + text.replace("\n", "\n" + 12 * " "))
         if self.run is not None:
             name = "run" if self.pair is None else "pair"
-            lines.append(
-                f'  step through it in a notebook, or write a page: .{name}.to_html("run.html")'
-            )
+            way = "step through it in a notebook, or write a page"
+            lines.append(f'  {way}: .{name}.to_html("run.html")')
         return "\n".join(lines)
 
     __repr__ = __str__

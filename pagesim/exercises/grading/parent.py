@@ -65,7 +65,6 @@ class Process:
                 start_new_session=True,
             )
             undo.callback(self.close)
-            assert self._process.stdin is not None and self._process.stdout is not None
             self._cases = cast(BinaryIO, self._process.stdin)
             self._answers = cast(BinaryIO, self._process.stdout)
             self._asked = 0

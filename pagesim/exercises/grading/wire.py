@@ -27,7 +27,7 @@ _LENGTH = struct.Struct(">I")
 _KINDS = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
-class WireError(ValueError):
+class WireError(Exception):
     """What came is not a frame, or a value cannot be sent."""
 
 
@@ -65,8 +65,6 @@ def parse(data: bytes) -> JsonObject:
         if type(message) is dict:
             items = itertools.count(1)
             return {key: _read(value, items) for key, value in message.items()}
-    except WireError:
-        raise
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise WireError(f"a frame that cannot be read ({type(error).__name__})") from None
     raise WireError("a frame that is not an object")
