@@ -107,8 +107,8 @@ class Exercise:
         if isinstance(f, source.Cell):
             f = f.load()
         tried, taken = 0, 0.0
-        for case in self.cases(random.Random(seed), hidden):
-            tried, begun = tried + 1, time.monotonic()
+        for tried, case in enumerate(self.cases(random.Random(seed), hidden), start=1):
+            begun = time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
             if answer.problem == NOT_WRITTEN and has_code(f, self.stub):
                 answer = replace(answer, problem=LEFT_IN)

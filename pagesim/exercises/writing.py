@@ -53,26 +53,26 @@ def _answer(module: ModuleType, first: FunctionType) -> Function:
 
 
 def _mistakes(
-    module: ModuleType, listed: list[Listed], answer: Function, functions: Mapping[str, Function]
+    module: ModuleType,
+    listed: dict[str, Listed],
+    answer: Function,
+    functions: Mapping[str, Function],
 ) -> dict[str, Wrong]:
     changes = source.changes(answer)
     for line, name in changes:
-        if name not in {wrong.name for wrong in listed}:
+        if name not in listed:
             problem = f"the page lists no wrong answer {name!r}: add it, or delete this line"
             raise malformed(getattr(answer, "file", module.__file__), line, problem)
     found = {}
-    for line, name, shown_by, belief in listed:
+    for name, (line, shown_by, belief) in listed.items():
         if name in {changed for _, changed in changes}:
             function = source.changed(answer, name)
         elif name in functions:
             function = functions[name]
         else:
             way = f"put `### {name}: …` under a line that it changes, or write a function {name}"
-            raise malformed(
-                module.__file__,
-                line,
-                f"no line and no function is the wrong answer {name!r}: {way}",
-            )
+            problem = f"no line and no function is the wrong answer {name!r}: {way}"
+            raise malformed(module.__file__, line, problem)
         found[name] = Wrong(function, belief, shown_by)
     return found
 
