@@ -29,7 +29,9 @@ def plain(value: Any) -> Any:
         return plain(value.like)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, TEXT):
+    if isinstance(value, list | tuple) or (
+        isinstance(value, Sequence) and not isinstance(value, TEXT)
+    ):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {_key(key): plain(item) for key, item in value.items()}
