@@ -10,11 +10,9 @@ An exercise is a module in ``ch00`` … ``ch16``, and docs/EXERCISES.md says how
 ``page`` and ``writing`` read such a module, and ``source`` takes the students' version and the
 wrong answers from its text. ``exercise`` tries an answer on the cases, behind ``guard`` and
 ``deadline``, so that whatever it does counts as an answer. ``shrink`` looks for a smaller case on
-which it fails, and ``verdict`` and ``beside`` show that case to the student. ``kit``, ``acts``,
-``stage`` and ``launching`` are what several exercises use. ``grading`` runs the answers of a class.
+which it fails, and ``verdict`` and ``beside`` show that case to the student. ``kit``, ``acts`` and
+``launching`` are what several exercises use. ``grading`` runs the answers of a class.
 """
-
-from __future__ import annotations
 
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import exercises, get

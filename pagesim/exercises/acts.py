@@ -6,8 +6,6 @@ s0 arrives with a prompt of 6 tokens, s1 is forked from s0, s0 writes one token,
 tokens of s0 are called 0, 1, 2, …, those of s1 100, 101, …; a fork keeps what it was born with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,8 +15,6 @@ from pagesim.story import Story, Writer
 
 Act = tuple[Any, ...]
 """A word, the number of a sequence, and for most words one number more."""
-
-_WORDS = {"arrive": 3, "fork": 3, "write": 3, "leave": 2}
 
 
 def perform(acts: Iterable[Act], story: Story) -> dict[int, Writer]:
@@ -34,21 +30,21 @@ def perform(acts: Iterable[Act], story: Story) -> dict[int, Writer]:
 
 def act_once(act: Act, story: Story, here: dict[int, Writer]) -> list[tuple[int, int]]:
     """One act; returns the copies that come before its write."""
-    if not isinstance(act, list | tuple) or len(act) != _WORDS.get(act[0] if act else "", 0):
-        acts = "('arrive', s, tokens), ('fork', s, child), ('write', s, tokens) and ('leave', s)"
-        raise UsageError(f"{act!r:.80} is not an act: there are {acts}")
-    what, number = act[0], act[1]
-    if what == "arrive":
-        here[number] = story.arrive(_tokens(number, 0, act[2]), name=number)
-    elif number not in here:
-        raise UsageError(f"{act!r}: s{number} is not here")
-    elif what == "fork":
-        here[act[2]] = here[number].fork(name=act[2])
-    elif what == "write":
-        writer = here[number]
-        return writer.write(_tokens(number, len(writer.token_ids), act[2]))
-    else:
-        here.pop(number).leave()
+    match act:
+        case "arrive", number, tokens:
+            here[number] = story.arrive(_tokens(number, 0, tokens), name=number)
+        case ("fork" | "write", number, _) | ("leave", number) if number not in here:
+            raise UsageError(f"{act!r}: s{number} is not here")
+        case "fork", number, child:
+            here[child] = here[number].fork(name=child)
+        case "write", number, tokens:
+            writer = here[number]
+            return writer.write(_tokens(number, len(writer.token_ids), tokens))
+        case "leave", number:
+            here.pop(number).leave()
+        case _:
+            acts = "('arrive', s, tokens), ('fork', s, child), ('write', s, tokens)"
+            raise UsageError(f"{act!r:.80} is not an act: there are {acts} and ('leave', s)")
     return []
 
 

@@ -1,7 +1,5 @@
 """The run of a case beside that of the learner's answer, opened where the two part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pagesim.journal.state import State
@@ -30,11 +28,6 @@ def parted(right: Timeline, yours: Timeline) -> int | None:
 def _seen(state: State, lists: bool) -> Any:
     tables = {str(name): table.block_ids for name, table in state.tables.items()}
     return tables, state.queues, (state.lists, state.cached) if lists else None
-
-
-def opened(run: Timeline) -> Timeline:
-    """The run at its last step, unless it says where it opens."""
-    return run if run.notes.opens is not None else run.annotate(opens=len(run))
 
 
 def beside(right: Timeline, shown: Timeline | Compared) -> Compared:

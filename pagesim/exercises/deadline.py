@@ -3,8 +3,6 @@
 Neither stops code in C; where that may run, :func:`last_resort` ends the process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import faulthandler

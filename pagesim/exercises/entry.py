@@ -1,7 +1,5 @@
 """What is kept of an exercise in the progress file."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,9 +19,6 @@ class Entry:
     solution: bool = False
 
 
-KINDS = {name: type(value) for name, value in asdict(Entry()).items()}
-
-
 def entries() -> dict[str, Entry]:
     """The entries by exercise; one that was changed by hand into another form is left out."""
     section = progress_file.read().get(SECTION, {})
@@ -31,8 +26,9 @@ def entries() -> dict[str, Entry]:
 
 
 def _fits(kept: Json) -> bool:
+    kinds = Entry.__annotations__
     return isinstance(kept, dict) and all(
-        type(value) is KINDS.get(name) and 0 <= value < 2**31 for name, value in kept.items()
+        type(value) is kinds.get(name) and 0 <= value < 2**31 for name, value in kept.items()
     )
 
 

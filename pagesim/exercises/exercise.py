@@ -1,20 +1,18 @@
 """An exercise: what is asked, the oracle that knows the answer, and what goes wrong typically."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case, Function, Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
-from pagesim.exercises.problem import NOT_WRITTEN, with_code
+from pagesim.exercises.problem import LEFT_IN, NOT_WRITTEN, has_code
 from pagesim.exercises.values import (
     SHOWN,
     Same,
@@ -26,9 +24,7 @@ from pagesim.exercises.values import (
     wrong_type,
 )
 from pagesim.exercises.verdict import Replay, Verdict
-
-if TYPE_CHECKING:
-    from pagesim.timeline.run import Timeline
+from pagesim.timeline.run import Timeline
 
 POINTS = {1: 1, 2: 2, 3: 4}
 """Points for one, two and three stars."""
@@ -111,11 +107,11 @@ class Exercise:
         if isinstance(f, source.Cell):
             f = f.load()
         tried, taken = 0, 0.0
-        for case in self.cases(random.Random(seed), hidden):
-            tried, begun = tried + 1, time.monotonic()
+        for tried, case in enumerate(self.cases(random.Random(seed), hidden), start=1):
+            begun = time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
-            if answer.problem:  # the stub is read from a file: not for each case
-                answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
+            if answer.problem == NOT_WRITTEN and has_code(f, self.stub):
+                answer = replace(answer, problem=LEFT_IN)
             taken += time.monotonic() - begun
             if taken > PATIENCE * self.seconds and not answer.problem:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s, which is far too slow.")

@@ -4,8 +4,6 @@ An exception, an exit, a changed argument and a loop without end are named; only
 through, because it is the student's own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io
@@ -43,9 +41,8 @@ def attempt(
     function: Function, case: Case, call: Call = call_plainly, seconds: float = 2.0
 ) -> Answer:
     """Call a student's function on copies of the arguments, for at most ``seconds``."""
-    given = Case(copy.deepcopy(case.args), case.words, case.tag)
-    printed = _Printed()
-    problem, value = "", None
+    given, printed = copy.deepcopy(case), _Printed()
+    value, problem = None, ""
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             value = within(seconds, lambda: plain(call(function, given)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pagesim.exercises.case import Function
@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No warnings about the NaNs that a wrong kernel meets: the verdict is what tells of them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
+quiet = partial(warnings.catch_warnings, action="ignore", category=RuntimeWarning)
+"""No warnings about the NaNs that a wrong kernel meets: the verdict is what tells of them."""
 
 
 def decode_batch(
@@ -163,11 +159,8 @@ def stray_read(trace: Any) -> str:
             for slot in access.slots():
                 if slot not in seen:
                     owners = known.owners.get(slot, [])
-                    what = (
-                        f"which holds a token of sequence {owners[0]}"
-                        if owners
-                        else "which holds no token"
-                    )
+                    held = f"a token of sequence {owners[0]}" if owners else "no token"
+                    what = f"which holds {held}"
                     if set(owners) & set(mine):
                         what = "whose token its query no longer sees"
                     return f"the program of {who} read block {slot[0]}, row {slot[1]}, {what}"

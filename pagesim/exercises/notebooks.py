@@ -4,8 +4,6 @@ nbgrader reads both: the cells carry its metadata, and the teachers' notebooks i
 what `nbgrader generate_assignment` makes of them are the students'.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -112,18 +110,16 @@ def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
     statement = f"{title}\n\n{exercise.statement.strip()}\n\n{exercise.in_vllm}"
     yield _cell("markdown", f"statement-{place}", statement, locked=True)
     yield _cell("code", f"answer-{place}", answer, solution=True)
-    points = {"grade": True, "locked": True, "points": exercise.points}
-    yield _cell("code", f"check-{place}", check, **points)
+    yield _cell("code", f"check-{place}", check, grade=True, locked=True, points=exercise.points)
 
 
 def _cell(kind: str, name: str, text: str, **marks: int) -> Cell:
     """A cell; ``marks`` are what nbgrader is told of it, and without them it is told nothing."""
-    made: Cell = {"cell_type": kind, "id": name, "metadata": {}}
-    made["source"] = text.splitlines(True)
+    made: Cell = {"cell_type": kind, "id": name, "metadata": {}, "source": text.splitlines(True)}
     if kind == "code":
         made |= {"execution_count": None, "outputs": []}
     if marks:
-        plain = {"grade": False, "locked": False, "solution": False, "task": False}
+        plain = dict.fromkeys(("grade", "locked", "solution", "task"), False)
         nbgrader = {"grade_id": name, "schema_version": 3, **plain, **marks}
         fixed = {"deletable": False, "editable": False} if nbgrader["locked"] else {}
         made["metadata"] = {"nbgrader": nbgrader, **fixed}

@@ -7,12 +7,10 @@ What to write, and an example.
 ## vLLM 0.33.0                    * file: function, in this release; 0.6.4.post1 if none is named
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pagesim.errors import UsageError
 
@@ -21,14 +19,8 @@ _SECTIONS = ("## Hints", "## Wrong answers", "## vLLM")
 _WRONG = re.compile(r"(\w+) \((.+?)\): (.+)")
 _ITEM = re.compile(r"(?:\d\.|\*) ")
 
-
-class Listed(NamedTuple):
-    """A wrong answer as the page lists it, and in which line."""
-
-    line: int
-    name: str
-    shown_by: str
-    belief: str
+Listed = tuple[int, str, str]
+"""A wrong answer as the page lists it: in which line, which case shows it, and what it believes."""
 
 
 def is_page(module: ModuleType) -> bool:
@@ -41,8 +33,8 @@ def malformed(file: str | None, line: int, problem: str) -> UsageError:
     return UsageError(f"{file}, line {line}: {problem}")
 
 
-def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
-    """What the page of a module says of the exercise, and its wrong answers.
+def read(module: ModuleType) -> tuple[dict[str, Any], dict[str, Listed]]:
+    """What the page of a module says of the exercise, and its wrong answers by name.
 
     UsageError, with file and line, for a page that cannot be read.
     """
@@ -68,7 +60,7 @@ def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
         "vllm": tuple(text for _, text in _items(lines, third + 1, len(lines))),
         "release": lines[third].partition("vLLM ")[2] or "0.6.4.post1",
     }
-    return fields, [_listed(file, *item) for item in _items(lines, second + 1, third)]
+    return fields, dict(_listed(file, *item) for item in _items(lines, second + 1, third))
 
 
 def _items(lines: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:
@@ -78,8 +70,8 @@ def _items(lines: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:
         yield begin + 1, " ".join(" ".join(lines[begin:until]).split()[1:])
 
 
-def _listed(file: str | None, line: int, text: str) -> Listed:
+def _listed(file: str | None, line: int, text: str) -> tuple[str, Listed]:
     if wrong := _WRONG.fullmatch(text):
-        return Listed(line, wrong[1], wrong[2], wrong[3])
+        return wrong[1], (line, wrong[2], wrong[3])
     problem = f"{text!r:.60} must be like `* its_name (the case that shows it): What one believes.`"
     raise malformed(file, line, problem)

@@ -1,7 +1,5 @@
 """What went wrong in a student's function, as one sentence that names the line."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import inspect
@@ -34,17 +32,14 @@ def named(error: BaseException, function: Function) -> str:
     return f"{what} ({line})" if line else what
 
 
-def with_code(problem: str, function: Function, stub: str) -> str:
-    """The problem; if it is that nothing is written, whether there is code beside the stub's."""
-    if problem != NOT_WRITTEN:
-        return problem
+def has_code(function: Function, stub: str) -> bool:
+    """Whether there is code beside the stub's in a function that says that it is not written."""
     try:
         kernel = inspect.unwrap(getattr(function, "fn", function))  # what triton.jit was given
         hers = _defined("".join(linecache.getlines(kernel.__code__.co_filename)))
     except Exception:  # a function may be anything, and its text elsewhere
-        return problem
-    changed = any(hers.get(name, node) != node for name, node in _defined(stub).items())
-    return LEFT_IN if changed else problem
+        return False
+    return any(hers.get(name, node) != node for name, node in _defined(stub).items())
 
 
 def _defined(text: str) -> dict[str, str]:

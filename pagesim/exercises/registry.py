@@ -1,7 +1,5 @@
 """All exercises, chapter by chapter; a chapter's modules are imported when it is asked for."""
 
-from __future__ import annotations
-
 import functools
 from importlib import import_module
 from pathlib import Path

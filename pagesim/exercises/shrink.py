@@ -1,8 +1,5 @@
 """The case that a student sees: of those that the answer fails, the smallest that is found."""
 
-from __future__ import annotations
-
-import copy
 import math
 import random
 import time
@@ -63,8 +60,7 @@ def _case_of(exercise: Exercise, args: tuple[Any, ...]) -> Case | None:
         if case is None:
             return None
         right = attempt(exercise.reference, case, exercise.call, SECONDS)
-        expected = exercise.expected(*copy.deepcopy(args))
-        return None if right.problem or not exercise.same(right.value, expected) else case
+        return case if exercise.judge(case, right) is None else None
     except Exception:  # an oracle may refuse what cannot be in any way
         return None
 

@@ -21,6 +21,7 @@ _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
 _NOTE = re.compile(r"  # (type: ignore\[[a-z-]+\]|fmt: skip)$", re.M)
 _CHANGE = re.compile(r"^[ \t]*### (\w+):(?: (.*))?\n", re.M)
+_CHANGED = re.compile(r"^([ \t]*)(.*\n)((?:[ \t]*### \w+:.*\n)+)", re.M)
 _numbers = itertools.count(1)
 
 
@@ -61,20 +62,15 @@ def changes(function: Function) -> list[tuple[int, str]]:
 
 def changed(function: Function, name: str) -> Function:
     """The wrong answer of this name, whose pieces stand under the lines of the right one."""
-    lines: list[str] = []
-    right, begun = "", False
-    for line in _written(function).splitlines(keepends=True):
-        change = _CHANGE.match(line)
-        if change is None:
-            lines.append(line)
-            right, begun = line, False
-        elif change[1] == name:
-            if not begun:
-                lines.pop()
-            begun = True
-            if change[2]:
-                lines.append(f"{right[: len(right) - len(right.lstrip())]}{change[2]}\n")
-    return rewritten(function, "".join(lines))
+
+    def line(found: re.Match[str]) -> str:
+        indent, rest, changes = found.groups()
+        pieces = [piece for whose, piece in _CHANGE.findall(changes) if whose == name]
+        if not pieces:
+            return f"{indent}{rest}"
+        return "".join(f"{indent}{piece}\n" for piece in pieces if piece)
+
+    return rewritten(function, _CHANGED.sub(line, _written(function)))
 
 
 def _written(function: Function) -> str:
@@ -102,9 +98,12 @@ def rewritten(function: Function, source: str) -> Function:
 
 
 def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Function:
-    """Run a text; inspect, tracebacks and triton.jit find its lines."""
-    file = f"<exercise {name} {next(_numbers)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)
+    run(source, f"<exercise {name} {next(_numbers)}>", namespace, flags)
     function: Function = namespace[name]
     return function
+
+
+def run(source: str, file: str, namespace: dict[str, Any], flags: int = 0) -> None:
+    """Run a text as a file; inspect, tracebacks and triton.jit find its lines."""
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)

@@ -1,7 +1,5 @@
 """What a student calls: check, hint, solution and progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 
@@ -22,12 +20,7 @@ class Shown(str):
     """A text that a notebook and a terminal show as it is, without quotes."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_markdown_(self) -> str:
-        return str(self)
+    __repr__ = _repr_markdown_ = str.__str__
 
 
 def check(number: str, f: Function) -> Verdict:

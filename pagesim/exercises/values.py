@@ -4,13 +4,11 @@ A NumPy array, a tensor, a tuple, a range and a deque are lists here, what is lo
 has no order is not; a bool is not an int, and NaN equals nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pagesim.exercises.goal import Goal
+from pagesim.exercises.case import Goal
 
 SHOWN = 300
 """Characters of an answer that a student reads."""
@@ -150,13 +148,9 @@ def difference(yours: Any, expected: Any) -> str:
         if not unlike:
             return ""
         a, b, place = a[unlike[0]], b[unlike[0]], f"{place}[{unlike[0]}]"
-    if isinstance(b, dict):
-        return ""  # too much to be read at a glance: the page says what it is
-    return (
-        f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
-        if place
-        else ""
-    )
+    if not place or isinstance(b, dict):
+        return ""  # a dict is too much to be read at a glance: the page says what it is
+    return f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
 
 
 def shown_apart(yours: Any, expected: Any) -> tuple[str, str]:

@@ -1,24 +1,20 @@
 """What a student is told about an answer: it is right, or the smallest case where it is not."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pagesim.exercises.beside import beside, opened
+from pagesim.exercises.beside import beside
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
 from pagesim.player.describe import counted
+from pagesim.timeline.pair import Compared
+from pagesim.timeline.run import Timeline
 
-if TYPE_CHECKING:
-    from pagesim.timeline.pair import Compared
-    from pagesim.timeline.run import Timeline
-
-Replay = Callable[[Any, Case, Any], "Timeline | Compared | None"]
+Replay = Callable[[Any, Case, Any], Timeline | Compared | None]
 """``(function, case, answer)`` → the run of an answer, or a pair that says it all by itself."""
 
 # Of Okabe and Ito's colours, as everything in the player.
@@ -61,16 +57,15 @@ class Verdict:
         if self.play is None or self.case is None:
             return None
         run = self.play(self.case)
-        run = run if run.notes.title else run.annotate(title=f"{self.title}: what vLLM does")
-        return opened(run)
+        title = run.notes.title or f"{self.title}: what vLLM does"
+        return run.annotate(title, opens=len(run) if run.notes.opens is None else None)
 
     @functools.cached_property
     def pair(self) -> Compared | None:
         """That run and the one of the answer on one page; None if the answer cannot be played."""
-        right, replay = self.run, self.replay
-        if right is None or replay is None:
+        right, replay, case = self.run, self.replay, copy.deepcopy(self.case)
+        if right is None or replay is None or case is None:
             return None
-        case = Case(copy.deepcopy(self.case.args) if self.case else ())
         shown = attempt(lambda: replay(self.function, case, self.answer), Case(()), seconds=5.0)
         return None if shown.problem or shown.value is None else beside(right, shown.value)
 
@@ -90,9 +85,8 @@ class Verdict:
                 lines.append(f"  {label + ':':10}" + text.replace("\n", "\n" + 12 * " "))
         if self.run is not None:
             name = "run" if self.pair is None else "pair"
-            lines.append(
-                f'  step through it in a notebook, or write a page: .{name}.to_html("run.html")'
-            )
+            way = "step through it in a notebook, or write a page"
+            lines.append(f'  {way}: .{name}.to_html("run.html")')
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -4,9 +4,8 @@ The right answer is the first function, or a kernel in cells/. A wrong answer st
 that it changes (see `source`), or is a function of its own name. docs/EXERCISES.md names the rest.
 """
 
-from __future__ import annotations
-
 import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -15,9 +14,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Function, Wrong
+from pagesim.exercises.case import Case, Function, Goal, Wrong
 from pagesim.exercises.exercise import Exercise
-from pagesim.exercises.goal import Goal
 from pagesim.exercises.page import Listed, malformed, read
 from pagesim.exercises.values import plain
 
@@ -55,26 +53,26 @@ def _answer(module: ModuleType, first: FunctionType) -> Function:
 
 
 def _mistakes(
-    module: ModuleType, listed: list[Listed], answer: Function, functions: Mapping[str, Function]
+    module: ModuleType,
+    listed: dict[str, Listed],
+    answer: Function,
+    functions: Mapping[str, Function],
 ) -> dict[str, Wrong]:
     changes = source.changes(answer)
     for line, name in changes:
-        if name not in {wrong.name for wrong in listed}:
+        if name not in listed:
             problem = f"the page lists no wrong answer {name!r}: add it, or delete this line"
             raise malformed(getattr(answer, "file", module.__file__), line, problem)
     found = {}
-    for line, name, shown_by, belief in listed:
+    for name, (line, shown_by, belief) in listed.items():
         if name in {changed for _, changed in changes}:
             function = source.changed(answer, name)
         elif name in functions:
             function = functions[name]
         else:
             way = f"put `### {name}: …` under a line that it changes, or write a function {name}"
-            raise malformed(
-                module.__file__,
-                line,
-                f"no line and no function is the wrong answer {name!r}: {way}",
-            )
+            problem = f"no line and no function is the wrong answer {name!r}: {way}"
+            raise malformed(module.__file__, line, problem)
         found[name] = Wrong(function, belief, shown_by)
     return found
 
@@ -90,7 +88,14 @@ def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
     _check(module, [*arguments, "yours", "right", "tag", "function"])
 
     def asked(function: Function, args: Any, /, **more: Any) -> Any:
-        return _asked(function, dict(zip(arguments, args, strict=False)), more)
+        """A call with what the function names; behind a star it gets the rest of the case."""
+        case, asks = dict(zip(arguments, args, strict=False)), _parameters(function)
+        rest = [value for name, value in case.items() if name not in asks]
+        stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
+        offered = case | more | dict.fromkeys(stars, rest)
+        given = OrderedDict((name, offered[name]) for name in asks if name in offered)
+        call = inspect.BoundArguments(inspect.signature(function), given)
+        return function(*call.args, **call.kwargs)
 
     def worded(case: Case) -> Case:
         return replace(case, words=asked(words, case.args)) if words and not case.words else case
@@ -136,16 +141,3 @@ def _check(module: ModuleType, offered: list[str]) -> None:
 @cache
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
-
-
-def _asked(function: Function, case: dict[str, Any], more: dict[str, Any]) -> Any:
-    """A call with what the function names; behind a star it gets the rest of the case."""
-    offered, args, named = case | more, list[Any](), dict[str, Any]()
-    for name, parameter in _parameters(function).items():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            args += [value for key, value in case.items() if key not in _parameters(function)]
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            named[name] = offered[name]
-        elif name in offered or parameter.default is parameter.empty:
-            args.append(offered[name])
-    return function(*args, **named)

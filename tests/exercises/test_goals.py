@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pagesim import exercises
-from pagesim.exercises.goal import Goal
+from pagesim.exercises.case import Goal
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import equal_values, plain, shown
 

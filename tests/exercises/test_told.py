@@ -13,8 +13,8 @@ from pagesim import (
     exercises,
     kernels,  # before triton: it decides how triton is imported
 )
+from pagesim.exercises.case import Goal
 from pagesim.exercises.exercise import Exercise
-from pagesim.exercises.goal import Goal
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import plain
 from tests.exercises.answers import written

@@ -16,8 +16,8 @@ from pagesim.exercises import source
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
+from pagesim.exercises.kit import placed
 from pagesim.exercises.problem import LEFT_IN
-from pagesim.exercises.stage import placed
 from pagesim.timeline import Timeline
 
 SLOTS = exercises.get("2.1")

@@ -5,13 +5,11 @@ process in a ``sandbox`` (``landlock``, ``syscalls``), ``wire`` what goes betwee
 marks a file, ``report`` tells of all of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
@@ -40,8 +38,11 @@ def grade(
     """
     handed = list(find(Path(folder)))
     bar = Progress(progress, len(handed), "file", title="grading")
+    marked = []
     with contextlib.closing(bar):
-        marked = list(_marked(handed, jobs, functools.partial(_mark, seed=seed), bar))
+        for each in _marked(handed, jobs, functools.partial(_mark, seed=seed)):
+            marked.append(each)
+            bar(len(marked))
     return report.make(marked, exercises(), seed)
 
 
@@ -55,24 +56,21 @@ def _mark(handed: Handed, seed: int) -> Marked:
 
 
 def _marked(
-    handed: Sequence[Handed], jobs: int, work: Callable[[Handed], Marked], bar: Progress
+    handed: Sequence[Handed], jobs: int, work: Callable[[Handed], Marked]
 ) -> Iterator[Marked]:
     """Mark files in processes. One that a file takes down is followed by one for each file left."""
-    left = {path.path: path for path in handed}
+    left = {file.path: file for file in handed}
     with contextlib.suppress(BrokenProcessPool), _pool(jobs) as pool:
-        waiting: list[Future[Marked]] = [pool.submit(work, file) for file in handed]
-        for future in as_completed(waiting):
+        for future in as_completed([pool.submit(work, file) for file in handed]):
             done = future.result()
             del left[done.handed.path]
-            bar(len(handed) - len(left))
             yield done
-    for place, file in enumerate(left.values(), 1):
+    for file in left.values():
         try:
             with _pool(1) as pool:
                 yield pool.submit(work, file).result()
         except BrokenProcessPool:
             yield Marked(file, problem="it ended the grader's process")
-        bar(len(handed) - len(left) + place)
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:

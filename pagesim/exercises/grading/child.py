@@ -4,24 +4,23 @@ It reads frames from its standard input and writes one for each to what was its 
 Student code shares this process and may do anything to it; all that comes of that is an answer.
 """
 
-from __future__ import annotations
-
 import builtins
 import functools
 import importlib
-import linecache
 import math
 import os
 import random
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pagesim.exercises import source
 from pagesim.exercises.case import Case, Function
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import attempt, call_plainly
-from pagesim.exercises.problem import NOT_WRITTEN, with_code
+from pagesim.exercises.problem import LEFT_IN, NOT_WRITTEN, has_code
 from pagesim.exercises.registry import get
 from pagesim.files.jsonl import JsonObject
 
@@ -66,10 +65,10 @@ class Student:
     """The student's notebook while it runs: its names, and a function for each exercise."""
 
     def __init__(self) -> None:
-        self._module = types.ModuleType("submission")
+        sys.modules["submission"] = types.ModuleType("submission")
+        self._names = vars(sys.modules["submission"])
         # What a notebook of ours begins with, for the file that has lost it.
-        self._module.__dict__.update(math=math, Any=Any, display=lambda *_, **__: None)
-        sys.modules["submission"] = self._module
+        self._names |= {"math": math, "Any": Any, "display": lambda *_, **__: None}
         self._functions: dict[str, Function] = {}
         exercises = importlib.import_module("pagesim.exercises")
         for name in _SILENT:
@@ -79,32 +78,23 @@ class Student:
 
     def run(self, text: str, file: str, solves: dict[str, str], limit: float) -> JsonObject:
         """Run a cell; ``solves`` has the exercises it answers, and the function's name for each."""
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-
-        def cell() -> None:
-            exec(compile(text, file, "exec", dont_inherit=True), self._module.__dict__)
-
         # A partial has no file, so a traceback's line is looked for in the student's own.
-        problem = attempt(functools.partial(cell), Case(()), seconds=limit).problem
+        cell = functools.partial(source.run, text, file, self._names)
+        problem = attempt(cell, Case(()), seconds=limit).problem
         for number, name in solves.items():
-            if name in self._module.__dict__:
-                self._functions[number] = self._module.__dict__[name]
+            if name in self._names:
+                self._functions[number] = self._names[name]
         return {"problem": problem}
 
     def answer(
         self, number: str, name: str, args: tuple[Any, ...], limit: float, special: bool
     ) -> JsonObject:
         """What the student's function says to one case."""
-        function = self._functions.get(number, self._module.__dict__.get(name))
+        function = self._functions.get(number, self._names.get(name))
         if function is None:
             return {"problem": "", "missing": True}
         call = get(number).call if special else call_plainly
         answer = attempt(function, Case(args), call, limit)
-        problem = answer.problem
-        if problem == NOT_WRITTEN:
-            problem = with_code(problem, function, get(number).stub)
-        return {
-            "value": answer.value if not problem else None,
-            "problem": problem,
-            "printed": answer.printed,
-        }
+        if answer.problem == NOT_WRITTEN and has_code(function, get(number).stub):
+            answer = replace(answer, problem=LEFT_IN)
+        return vars(answer) | ({"value": None} if answer.problem else {})

@@ -4,11 +4,10 @@ Linux since 5.13 has it, and it asks for no privilege; it holds for root as well
 Source: linux/landlock.h and the kernel's userspace-api/landlock.rst.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,7 +18,8 @@ _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom")
 _DEVICES = ("/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo", "/proc/self")
 
-_libc = ctypes.CDLL(None, use_errno=True)
+if sys.platform == "linux":
+    _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prctl(option: int, value: int, *rest: int) -> int:

@@ -1,7 +1,5 @@
 """Marking one file: its process answers, and the oracle here says whether it is right."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import random
@@ -9,7 +7,6 @@ import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pagesim.exercises.case import Case
 from pagesim.exercises.deadline import TooSlow, last_resort, within
@@ -19,7 +16,6 @@ from pagesim.exercises.grading.parent import EndedError, Process
 from pagesim.exercises.grading.scan import flags
 from pagesim.exercises.grading.submissions import Cell, Handed, answered, cells
 from pagesim.exercises.guard import Answer, attempt, call_plainly
-from pagesim.files.jsonl import JsonObject
 
 READING_SECONDS, CELL_SECONDS, LOAD_SECONDS, JUDGING_SECONDS, GRACE = 10.0, 10.0, 30.0, 10.0, 2.0
 PATIENCE = 5
@@ -94,24 +90,28 @@ class Running:
     def __init__(
         self, listed: Sequence[Cell], tried: Sequence[Exercise], layers: Collection[str]
     ) -> None:
-        self._listed, self._layers = listed, layers
+        self._left, self._layers = [*listed], layers
         self._names = {exercise.number: exercise.name for exercise in tried}
         self._imports = ["pagesim.kernels", "torch"] if any(e.needs_triton for e in tried) else []
-        self._skipped: set[int] = set()
         self._process: Process | None = None
         self.problems: dict[str, str] = {}
         self.taken: list[str] = []
 
     def answer(self, exercise: Exercise, case: Case) -> Answer:
         """What the student's function says to a case; EndedError when nothing more will come."""
-        reply = self._ask(
-            exercise.seconds + GRACE,
-            number=exercise.number,
-            name=exercise.name,
-            args=case.args,
-            limit=exercise.seconds,
-            special=exercise.call is not call_plainly,
-        )
+        process = self._process or self._started()
+        try:
+            reply = process.ask(
+                exercise.seconds + GRACE,
+                number=exercise.number,
+                name=exercise.name,
+                args=case.args,
+                limit=exercise.seconds,
+                special=exercise.call is not call_plainly,
+            )
+        except EndedError:
+            self.close()
+            raise
         if reply.get("missing"):
             problems = " ".join(f"{label}: {why}" for label, why in self.problems.items())
             return Answer(problem=f"There is no function {exercise.name}. {problems}".strip())
@@ -123,41 +123,29 @@ class Running:
             self._process.close()
             self._process = None
 
-    def _ask(self, seconds: float, **request: Any) -> JsonObject:
-        if self._process is None:
-            self._start()
-        assert self._process is not None
-        try:
-            return self._process.ask(seconds, **request)
-        except EndedError:
-            self.close()
-            raise
-
-    def _start(self) -> None:
+    def _started(self) -> Process:
         """A new process with all cells run, but for those that ended an earlier one."""
         until = time.monotonic() + LOAD_SECONDS
         while self._process is None:
             self._process = Process(self._imports, self._layers)
             self.taken = self._process.taken
-            for place, cell in enumerate(self._listed):
-                left = until - time.monotonic()
-                if place in self._skipped:
-                    continue
-                if left < 0:
+            for cell in self._left:
+                seconds = min(CELL_SECONDS, until - time.monotonic())
+                if seconds < 0:
                     self.problems[cell.label] = f"not run: {LOAD_SECONDS:g} s were over."
                     break
                 try:
-                    self._run(cell, min(CELL_SECONDS, left))
+                    self._run(cell, self._process, seconds)
                 except EndedError as error:
                     self.problems[cell.label] = str(error)
-                    self._skipped.add(place)
+                    self._left.remove(cell)
                     self.close()
                     break
+        return self._process
 
-    def _run(self, cell: Cell, seconds: float) -> None:
-        assert self._process is not None
+    def _run(self, cell: Cell, process: Process, seconds: float) -> None:
         solves = {number: self._names[number] for number in cell.solves if number in self._names}
-        reply = self._process.ask(
+        reply = process.ask(
             seconds + GRACE, text=cell.text, file=f"<{cell.label}>", solves=solves, limit=seconds
         )
         if reply["problem"]:
@@ -166,8 +154,7 @@ class Running:
 
 def _mark(exercise: Exercise, running: Running, seed: int) -> Mark:
     """One exercise: every hidden case until one is answered wrong."""
-    exercise = replace(exercise, play=None)
-    wrong = next(_objections(exercise, running, seed), "")
+    wrong = next(_objections(replace(exercise, play=None), running, seed), "")
     return Mark(exercise.number, 0 if wrong else exercise.points, exercise.points, clean(wrong))
 
 

@@ -1,7 +1,5 @@
 """The grader's end of a submission's process: start it, ask it, end it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -66,7 +65,6 @@ class Process:
                 start_new_session=True,
             )
             undo.callback(self.close)
-            assert self._process.stdin is not None and self._process.stdout is not None
             self._cases = cast(BinaryIO, self._process.stdin)
             self._answers = cast(BinaryIO, self._process.stdout)
             self._asked = 0
@@ -95,24 +93,20 @@ class Process:
 
     def _exchange(self, request: JsonObject | None, seconds: float) -> JsonObject:
         """Send a frame and read the next one; when the time is over, the process is ended."""
-        late = threading.Event()
-        timer = threading.Timer(seconds, self._end_late, [late])
+        until = time.monotonic() + seconds
+        timer = threading.Timer(seconds, self._kill)
         timer.start()
         try:
             if request is not None:
                 wire.send(self._cases, request)
             return wire.receive(self._answers)
         except (EOFError, OSError):
-            why = f"No answer after {seconds:g} s; its process was ended."
-            raise EndedError(why if late.is_set() else self._ending()) from None
+            late = f"No answer after {seconds:g} s; its process was ended."
+            raise EndedError(late if time.monotonic() > until else self._ending()) from None
         except wire.WireError as error:
             raise EndedError(f"{_NOT_AN_ANSWER}: {error}.") from None
         finally:
             timer.cancel()
-
-    def _end_late(self, late: threading.Event) -> None:
-        late.set()
-        self._kill()
 
     def _ending(self) -> str:
         """How the process ended, in words."""

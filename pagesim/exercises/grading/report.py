@@ -1,7 +1,5 @@
 """The report on a class: a table for the terminal, an object, a file for a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools
@@ -53,19 +51,19 @@ class Report:
         return not any(student.problems for student in self.students)
 
     @property
+    def left(self) -> list[str]:
+        """What could not be taken from every submission."""
+        return [name for name in TAKEN if name not in self.taken]
+
+    @property
     def header(self) -> list[str]:
         """Under what conditions submissions ran."""
-        left = [words for name, words in TAKEN.items() if name not in self.taken]
-        gone = [words for name, words in TAKEN.items() if name in self.taken]
-        facts = (
-            counted(len(self.students), "student"),
-            counted(len(self.exercises), "exercise"),
-            counted(self.of, "point"),
-            f"hidden cases of seed {self.seed}",
-        )
-        lines = [", ".join(facts)]
-        lines += [f"taken from submissions: {'; '.join(gone)}"] if gone else []
-        lines += [f"LEFT to submissions: {'; '.join(left)}"] if left else []
+        counts = {"student": len(self.students), "exercise": len(self.exercises), "point": self.of}
+        facts = [counted(number, thing) for thing, number in counts.items()]
+        lines = [", ".join([*facts, f"hidden cases of seed {self.seed}"])]
+        for what, names in (("taken from", self.taken), ("LEFT to", self.left)):
+            if names:
+                lines.append(f"{what} submissions: {'; '.join(TAKEN[name] for name in names)}")
         return lines
 
     def as_dict(self) -> JsonObject:
@@ -74,13 +72,16 @@ class Report:
             "seed": self.seed,
             "exercises": {e.number: e.points for e in self.exercises},
             "points": self.of,
-            "taken": [name for name in TAKEN if name in self.taken],
-            "left": [name for name in TAKEN if name not in self.taken],
+            "taken": list(self.taken),
+            "left": self.left,
             "students": [
                 {
                     "student": student.name,
                     "points": student.points,
-                    "marks": {number: _facts(mark) for number, mark in student.marks.items()},
+                    "marks": {
+                        number: {"points": mark.points, "of": mark.of, "feedback": mark.feedback}
+                        for number, mark in student.marks.items()
+                    },
                     "problems": list(student.problems),
                     "flags": list(student.flags),
                 }
@@ -99,7 +100,8 @@ class Report:
         for student in self.students:
             remarks = [f"  not graded: {problem}" for problem in student.problems]
             remarks += [f"  look at this: {flag}" for flag in student.flags]
-            remarks += [_indented(mark) for mark in student.marks.values() if mark.feedback]
+            feedback = (mark.feedback.splitlines() for mark in student.marks.values())
+            remarks += [f"  {line}" for line in itertools.chain(*feedback)]
             lines += ["", student.name, *remarks] if remarks else []
         return "\n".join(lines)
 
@@ -121,38 +123,28 @@ def make(marked: Iterable[Marked], exercises: Sequence[Exercise], seed: int) -> 
     """One row per student; where two files answer the same exercise, the better one counts."""
     listed = sorted(marked, key=lambda m: (clean(m.handed.student), str(m.handed.path)))
     students = tuple(
-        _student(name, list(files))
+        _student(name, list(files), exercises)
         for name, files in itertools.groupby(listed, lambda m: clean(m.handed.student, 200))
     )
     seen = {number for student in students for number in student.marks}
     chapters = {e.chapter for e in exercises if e.number in seen}
-    ran = [set(m.taken) for m in listed if m.marks]
-    taken = set.intersection(*ran) if ran else set()
+    ran = [m.taken for m in listed if m.marks]
+    taken = tuple(name for name in TAKEN if ran and all(name in each for each in ran))
     asked = tuple(e for e in exercises if e.chapter in chapters)
-    return Report(students, asked, seed, tuple(sorted(taken)))
+    return Report(students, asked, seed, taken)
 
 
-def _student(name: str, files: Sequence[Marked]) -> Student:
-    marks: dict[str, Mark] = {}
-    for mark in (mark for file in files for mark in file.marks):
-        if mark.number not in marks or mark.points > marks[mark.number].points:
-            marks[mark.number] = mark
-    ordered = sorted(marks, key=lambda number: [int(part) for part in number.split(".")])
+def _student(name: str, files: Sequence[Marked], exercises: Sequence[Exercise]) -> Student:
+    given = [mark for file in reversed(files) for mark in file.marks]
+    best = {mark.number: mark for mark in sorted(given, key=lambda mark: mark.points)}
+    marks = {e.number: best[e.number] for e in exercises if e.number in best}
     problems = [f"{clean(f.handed.path.name, 200)}: {f.problem}" for f in files if f.problem]
     found = sorted({flag for file in files for flag in file.flags})
-    return Student(name, {n: marks[n] for n in ordered}, tuple(problems), tuple(found))
+    return Student(name, marks, tuple(problems), tuple(found))
 
 
 def _line(name: str, wide: int, cells: Sequence[str], points: str) -> str:
     return f"{name:<{wide}}  {'  '.join(f'{cell:>4}' for cell in cells)}  {points:>6}"
-
-
-def _facts(mark: Mark) -> JsonObject:
-    return {"points": mark.points, "of": mark.of, "feedback": mark.feedback}
-
-
-def _indented(mark: Mark) -> str:
-    return "\n".join(f"  {line}" for line in mark.feedback.splitlines())
 
 
 def _harmless(text: str) -> str:

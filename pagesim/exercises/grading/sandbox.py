@@ -6,14 +6,14 @@ signals). None of them needs a privilege. :func:`enter` says what is gone; the r
 repeats it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
+
+from pagesim.exercises.grading import landlock, syscalls
 
 LAYERS = ("limits", "landlock", "user", "syscalls")
 MEMORY = 1 << 30
@@ -43,8 +43,6 @@ def enter(layers: Collection[str], readable: Iterable[Path]) -> list[str]:
         taken |= {"writing"} | ({"processes"} if os.getuid() != 0 else set())
     if sys.platform != "linux":
         return sorted(taken)
-    from pagesim.exercises.grading import landlock, syscalls
-
     machine = platform.machine()
     if "landlock" in layers and landlock.restrict(readable):
         taken |= {"reading", "writing"}
@@ -73,8 +71,6 @@ def limit_memory() -> None:
 def guard_memory() -> None:
     """For the grader: no process of the same user may look into this one."""
     if sys.platform == "linux":
-        from pagesim.exercises.grading import landlock
-
         landlock.prctl(_PR_SET_DUMPABLE, 0)
 
 
@@ -85,9 +81,8 @@ def _limit() -> bool:
     except ImportError:  # Windows
         return False
     for name, most in _LIMITS.items():
-        if hasattr(resource, f"RLIMIT_{name}"):
-            with contextlib.suppress(ValueError, OSError):
-                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     return True
 
 
@@ -96,8 +91,6 @@ def _become_nobody(machine: str) -> None:
 
     That right goes through Landlock, which has narrowed it by now.
     """
-    from pagesim.exercises.grading import landlock
-
     landlock.prctl(_PR_SET_KEEPCAPS, 1)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)

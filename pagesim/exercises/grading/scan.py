@@ -3,11 +3,10 @@
 A flag is not a verdict. It is possible to hide from a scan of text; see docs/TEACHING.md.
 """
 
-from __future__ import annotations
-
 import ast
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading.submissions import Cell, parsed
@@ -29,33 +28,25 @@ _SHORT = 5
 """Statements that two people who know the answer may well write alike."""
 
 
-def flags(cells: Sequence[Cell], exercises: Iterable[Exercise]) -> list[str]:
+def flags(cells: Sequence[Cell], exercises: Sequence[Exercise]) -> list[str]:
     """One phrase for each thing that was found, in order."""
-    trees = [tree for cell in cells if (tree := parsed(cell.text)) is not None]
-    exercises = list(exercises)
-    given = [
-        tree
-        for exercise in exercises
-        for text in (exercise.stub, *_BLOCK.findall(exercise.statement))
-        if (tree := parsed(text)) is not None
-    ]
-    found = {flag for tree in trees for flag in _suspect(tree)}
-    found -= {flag for tree in given for flag in _suspect(tree)}
+    hers = parsed(*(cell.text for cell in cells))
+    blocks = (_BLOCK.findall(exercise.statement) for exercise in exercises)
+    given = parsed(*(exercise.stub for exercise in exercises), *itertools.chain(*blocks))
+    found = _suspect(hers) - _suspect(given)
     offered = tuple(f"{name}." for name in _imports(given).values() if _is_library(name))
-    borrowed = _borrowed(trees, {exercise.name for exercise in exercises})
+    borrowed = _borrowed(hers, {exercise.name for exercise in exercises})
     found |= {f"calls {name}" for name in borrowed if not f"{name}.".startswith(offered)}
-    hers = {body for tree in trees for body in _bodies(tree)}
-    for exercise in exercises:
-        if hers & _written(exercise):
-            found.add(f"{exercise.number} is the package's own solution")
-    return sorted(found)
+    bodies = _bodies(hers)
+    copied = [exercise.number for exercise in exercises if bodies & _written(exercise)]
+    return sorted(found | {f"{number} is the package's own solution" for number in copied})
 
 
-def _borrowed(trees: Sequence[ast.AST], answers: set[str]) -> set[str]:
+def _borrowed(tree: ast.AST, answers: set[str]) -> set[str]:
     """What functions and classes use of the library; outside of them it is only looked at."""
-    known = _imports(trees)
+    known = _imports(tree)
     found = {known[name] for name in answers & {*known}}
-    for node in (node for tree in trees for node in ast.walk(tree)):
+    for node in ast.walk(tree):
         named = isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id in answers for target in node.targets
         )
@@ -65,10 +56,10 @@ def _borrowed(trees: Sequence[ast.AST], answers: set[str]) -> set[str]:
     return {name for name in found if not any(other.startswith(f"{name}.") for other in found)}
 
 
-def _imports(trees: Sequence[ast.AST]) -> dict[str, str]:
+def _imports(tree: ast.AST) -> dict[str, str]:
     """What a name stands for: Story → pagesim.Story."""
     known: dict[str, str] = {}
-    for node in (node for tree in trees for node in ast.walk(tree)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.split(".")[0]
@@ -118,8 +109,7 @@ def _is_suspect(name: str) -> bool:
 
 def _written(exercise: Exercise) -> set[str]:
     """The functions of the solution that the student does not begin with."""
-    solution, stub = parsed(exercise.solution), parsed(exercise.stub)
-    return _bodies(solution) - _bodies(stub) if solution and stub else set()
+    return _bodies(parsed(exercise.solution)) - _bodies(parsed(exercise.stub))
 
 
 def _bodies(tree: ast.AST) -> set[str]:

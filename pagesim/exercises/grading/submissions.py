@@ -4,8 +4,6 @@ A folder is not trusted: a link, a pipe, a file too large, one that is not UTF-8
 notebook has a reason in place of cells, and nothing of it is followed or run here.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import json
@@ -65,11 +63,10 @@ def find(folder: Path) -> Iterator[Handed]:
 
 def _of_student(folder: Path) -> Iterator[Handed]:
     found = 0
-    for parent, folders, names in os.walk(folder, onerror=lambda error: None):
+    for parent, folders, names in os.walk(folder):
         depth = len(Path(parent).relative_to(folder).parts)
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "__")))
-        if depth >= MAX_DEPTH:
-            folders.clear()
+        seen = [name for name in folders if not name.startswith((".", "__"))]
+        folders[:] = sorted(seen) if depth < MAX_DEPTH else []
         links = [name for name in folders if (Path(parent) / name).is_symlink()]
         for name in sorted([*names, *links]):
             path = Path(parent) / name
@@ -166,23 +163,22 @@ def _nbgrader(cell: JsonObject) -> JsonObject:
 
 def _without_magic(text: str) -> str:
     """Lines for IPython alone become `pass`, where the cell is no Python with them."""
-    if parsed(text) is None and _MAGIC.search(text):
-        return _MAGIC.sub(r"\1pass", text)
-    return text
+    return text if parsed(text).body else _MAGIC.sub(r"\1pass", text)
 
 
-def parsed(text: str) -> ast.Module | None:
-    """The syntax tree, or None where the text has none."""
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.parse(text)
-    return None
+def parsed(*texts: str) -> ast.Module:
+    """The statements of all texts, but for those of a text that is no Python."""
+    whole = ast.Module([], [])
+    for text in texts:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            whole.body += ast.parse(text).body
+    return whole
 
 
 def _defined(text: str) -> set[str]:
     """The names that a text binds at its top: functions, and what is assigned."""
-    tree = parsed(text)
     names: set[str] = set()
-    for statement in tree.body if tree else ():
+    for statement in parsed(text).body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             names.add(statement.name)
         elif isinstance(statement, ast.Assign):

@@ -6,10 +6,10 @@ side has written, and in a time that only its length decides: sets and dicts are
 whole numbers of 18 digits have the same hash (but for -1 and -2).
 """
 
-from __future__ import annotations
-
+import itertools
 import json
 import struct
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from pagesim.exercises import values
@@ -24,9 +24,10 @@ The longest answer, exercise 9.5's, has 27,000 values.
 """
 
 _LENGTH = struct.Struct(">I")
+_KINDS = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
-class WireError(ValueError):
+class WireError(Exception):
     """What came is not a frame, or a value cannot be sent."""
 
 
@@ -62,10 +63,8 @@ def parse(data: bytes) -> JsonObject:
     try:
         message = json.loads(data, parse_int=_int)
         if type(message) is dict:
-            reader = _Reader()
-            return {key: reader.read(value) for key, value in message.items()}
-    except WireError:
-        raise
+            items = itertools.count(1)
+            return {key: _read(value, items) for key, value in message.items()}
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise WireError(f"a frame that cannot be read ({type(error).__name__})") from None
     raise WireError("a frame that is not an object")
@@ -74,13 +73,13 @@ def parse(data: bytes) -> JsonObject:
 def encode(value: Any) -> Any:
     """The value for JSON, by its exact type: an object that calls itself equal is not sent."""
     kind = type(value)
-    if value is None or kind in (bool, int, float, str):
+    if kind in values.PLAIN:
         return value
     if kind is list:
         return [encode(item) for item in value]
     if kind is dict:
         return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
-    if kind in (tuple, set, frozenset):
+    if kind in _KINDS.values():
         return {kind.__name__: [encode(item) for item in value]}
     raise TypeError(f"it holds {values.kind(value)}: return numbers, strings and lists of them")
 
@@ -91,31 +90,21 @@ def _int(text: str) -> int:
     return int(text)
 
 
-class _Reader:
-    """Makes of one message the values that :func:`encode` was given."""
-
-    def __init__(self) -> None:
-        self._items = 0
-
-    def read(self, value: Any, depth: int = 0) -> Any:
-        """A value within ``depth`` others."""
-        self._items += 1
-        if self._items > MAX_ITEMS:
-            raise WireError(f"more than {MAX_ITEMS} values")
-        if depth > MAX_DEPTH:
-            raise WireError(f"more than {MAX_DEPTH} lists within lists")
-        if type(value) is list:
-            return [self.read(item, depth + 1) for item in value]
-        if type(value) is not dict:
-            return value
-        ((kind, held),) = value.items()
-        if kind == "tuple":
-            return tuple(self.read(item, depth + 1) for item in held)
-        if kind not in ("dict", "set", "frozenset"):
-            raise WireError(f"the kind {kind!r:.40}")
-        if len(held) > MAX_MEMBERS:
-            raise WireError(f"a {kind} of {len(held)}, and {MAX_MEMBERS} are allowed")
-        if kind == "dict":
-            return {self.read(key, depth + 1): self.read(item, depth + 1) for key, item in held}
-        members = (self.read(item, depth + 1) for item in held)
-        return set(members) if kind == "set" else frozenset(members)
+def _read(value: Any, items: Iterator[int], depth: int = 0) -> Any:
+    """What :func:`encode` was given, within ``depth`` others; ``items`` counts those of a frame."""
+    if next(items) > MAX_ITEMS:
+        raise WireError(f"more than {MAX_ITEMS} values")
+    if depth > MAX_DEPTH:
+        raise WireError(f"more than {MAX_DEPTH} lists within lists")
+    if type(value) is list:
+        return [_read(item, items, depth + 1) for item in value]
+    if type(value) is not dict:
+        return value
+    ((kind, held),) = value.items()
+    if kind not in ("dict", *_KINDS):
+        raise WireError(f"the kind {kind!r:.40}")
+    if kind != "tuple" and len(held) > MAX_MEMBERS:
+        raise WireError(f"a {kind} of {len(held)}, and {MAX_MEMBERS} are allowed")
+    if kind == "dict":
+        return {_read(k, items, depth + 1): _read(v, items, depth + 1) for k, v in held}
+    return _KINDS[kind](_read(item, items, depth + 1) for item in held)

@@ -16,9 +16,8 @@ from pagesim import (
     exercises,
     kernels,  # before triton: it decides how triton is imported
 )
-from pagesim.exercises.case import Case
+from pagesim.exercises.case import Case, Goal
 from pagesim.exercises.exercise import Exercise
-from pagesim.exercises.goal import Goal
 from pagesim.exercises.grading.marking import Marked, mark
 from pagesim.exercises.grading.submissions import Handed
 from pagesim.exercises.guard import Answer, attempt

@@ -17,7 +17,6 @@ from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
 from pagesim.exercises.grading.scan import flags
 from pagesim.exercises.grading.submissions import Cell, Handed, find
-from pagesim.progress import Progress
 from tests.exercises.grading.loaded import RIGHT, ends_the_grader, is_never_done
 
 pytestmark = pytest.mark.ch02
@@ -63,7 +62,7 @@ def test_the_header_says_what_is_left() -> None:
     assert "LEFT" not in "\n".join(everything.header)
     mac = Marked(Handed("bob", Path("x")), (WRONG,), "", (), ("writing", "processes"))
     some = made(marked("ann", RIGHT), mac)
-    assert some.taken == ("processes", "writing")
+    assert some.taken == ("writing", "processes")
     assert "LEFT to submissions: the network; reading files" in some.header[-1]
     assert some.as_dict()["left"] == ["network", "reading", "signals", "memory"]
 
@@ -189,8 +188,7 @@ def test_what_a_student_begins_with_is_not_flagged() -> None:
 @pytest.mark.parametrize("work", [ends_the_grader, is_never_done])
 def test_a_file_that_ends_the_grader_is_a_row(work: Callable[[Handed], Marked]) -> None:
     files = [Handed(name, Path(name)) for name in ("ann", "mallory", "zoe")]
-    bar = Progress(False, len(files), "file")
-    found = grading._marked(files, 2, work, bar)
+    found = grading._marked(files, 2, work)
     assert {marked.handed.student: marked.problem for marked in found} == {
         "ann": "",
         "mallory": "it ended the grader's process",
