@@ -11,8 +11,9 @@ start. Data that cannot be drawn raise TypeError or UsageError. Every function t
 ``notes=`` to print below the figure, and ``theme="dark"`` or "light"; by default an SVG follows its
 page.
 
-The functions are in `charts`, their inputs in `sources`, their look in `style`. `pictures` lists
-the gallery, `book` has the pictures that explain, and `film` makes a GIF of a run.
+The functions are in `charts`, their inputs in `sources`, their look in `style`, and what they draw
+on in `sheet`. `pictures` lists the gallery, `book` has the pictures that explain, and `film` makes
+a GIF of a run.
 """
 
 from pagesim import folders

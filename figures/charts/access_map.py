@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from pagesim.errors import UsageError
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
@@ -155,7 +154,7 @@ def _draw(
     top = MARGIN + (24.0 if title else 0.0) + HEADER
     below = top + (ROW + 2 * GAP if owners else 0.0)
     height = below + len(shown) * (ROW + GAP) + 46.0
-    figure, axes = style.sheet(style.WIDTH, height, title)
+    figure, sheet = blank(style.WIDTH, height, title)
 
     room = style.WIDTH - 2 * MARGIN - LABEL - COUNT
     pitch = min(room / len(blocks), 60.0)
@@ -163,24 +162,24 @@ def _draw(
     width, size = pitch - SPACE, trace["block_size"]
 
     cells = {block: Box(x, top, width, ROW) for block, x in place.items()}
-    _heads(axes, cells, size, owners, names)
+    _heads(sheet, cells, size, owners, names)
     for number, row in enumerate(shown):
         y = below + number * (ROW + GAP)
-        _label(axes, row, names, y)
-        _touched(axes, row, {b: Box(x, y, width, ROW) for b, x in place.items()}, size, owners)
+        _label(sheet, row, names, y)
+        _touched(sheet, row, {b: Box(x, y, width, ROW) for b, x in place.items()}, size, owners)
         text = f"{len(row.slots)}, {_bytes(row.num_bytes)}"
-        style.write(axes, style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
+        sheet.write(style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
     omitted = {
         "rows": len(rows) - len(shown),
         "blocks that are touched": len(touched - set(blocks)),
     }
     left_out = [f"{count} more {what}" for what, count in omitted.items() if count > 0]
-    _legend(axes, height - 30.0, rows, owners, left_out)
+    _legend(sheet, height - 30.0, rows, owners, left_out)
     return figure
 
 
 def _heads(
-    axes: Axes,
+    sheet: Sheet,
     cells: Mapping[int, Box],
     size: int,
     owners: Mapping[Slot, list[int]],
@@ -188,18 +187,18 @@ def _heads(
 ) -> None:
     """The ids of the blocks, and below them whose tokens they hold."""
     top = next(iter(cells.values())).y
-    style.write(axes, MARGIN, top - 8, "Physical block", ha="left", bold=True)
+    sheet.write(MARGIN, top - 8, "Physical block", ha="left", bold=True)
     for block, box in cells.items():
-        style.write(axes, box.center[0], top - 8, str(block), color=style.MUTED)
-    style.write(axes, style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
+        sheet.write(box.center[0], top - 8, str(block), color=style.MUTED)
+    sheet.write(style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
     if owners:
-        style.write(axes, MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
+        sheet.write(MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
         for block, box in cells.items():
-            _owner_cell(axes, box, block, size, owners, names)
+            _owner_cell(sheet, box, block, size, owners, names)
 
 
 def _owner_cell(
-    axes: Axes,
+    sheet: Sheet,
     box: Box,
     block: int,
     size: int,
@@ -215,12 +214,12 @@ def _owner_cell(
         filled = [row for row in range(size) if seq in owners.get((block, row), ())]
         for row in filled:
             part = Box(slots.x + row * slot, slots.y + number * height, slot, height)
-            style.rectangle(axes, part, fill=style.color_of(seq), edge=None)
-    style.rectangle(axes, box, fill=None, width=style.THICK if len(present) > 1 else style.THIN)
+            sheet.rectangle(part, fill=style.color_of(seq), edge=None)
+    sheet.rectangle(box, fill=None, width=style.THICK if len(present) > 1 else style.THIN)
     label = " ".join(names[seq] for seq in present)
     if style.text_width(label) + 4 > box.w:
         label = f"{style.TIMES}{len(present)}"
-    style.write(axes, box.center[0], box.y + WORDS / 2, label, bold=True)
+    sheet.write(box.center[0], box.y + WORDS / 2, label, bold=True)
 
 
 def _slots_of(box: Box) -> Box:
@@ -228,20 +227,20 @@ def _slots_of(box: Box) -> Box:
     return Box(box.x, box.y + WORDS, box.w, box.h - WORDS)
 
 
-def _label(axes: Axes, row: Row, names: Sequence[str], y: float) -> None:
+def _label(sheet: Sheet, row: Row, names: Sequence[str], y: float) -> None:
     x = MARGIN
     for seq in row.sequences:
-        style.rectangle(axes, Box(x, y + 7, 11, 11), fill=style.color_of(seq))
+        sheet.rectangle(Box(x, y + 7, 11, 11), fill=style.color_of(seq))
         x += 14
     called = " ".join(names[seq] for seq in row.sequences)
-    style.write(axes, x + 2, y + ROW / 2, called, size=9, ha="left", bold=True)
+    sheet.write(x + 2, y + ROW / 2, called, size=9, ha="left", bold=True)
     x += 8 + style.text_width(called, 9) * 1.15 if called else 0
     heads = f"  head{'s' if len(row.heads) > 1 else ''} {_ranges(row.heads)}" if row.heads else ""
-    style.write(axes, x, y + ROW / 2, row.place + heads, ha="left")
+    sheet.write(x, y + ROW / 2, row.place + heads, ha="left")
 
 
 def _touched(
-    axes: Axes, row: Row, cells: Mapping[int, Box], size: int, owners: Mapping[Slot, list[int]]
+    sheet: Sheet, row: Row, cells: Mapping[int, Box], size: int, owners: Mapping[Slot, list[int]]
 ) -> None:
     """The slots of one row: filled, numbered block by block in the order of the first touch."""
     foreign = set(_foreign(row, owners))
@@ -253,14 +252,14 @@ def _touched(
             part = Box(slots.x + place * slot, slots.y, slot, slots.h)
             wrong = (block, place) in foreign
             fill, hatch = (style.PAPER, FOREIGN_HATCH) if wrong else (color, "")
-            style.rectangle(axes, part, fill=fill, edge=None, hatch=hatch)
-        style.rectangle(axes, box, fill=None, edge=style.INK if block in order else style.HELD)
+            sheet.rectangle(part, fill=fill, edge=None, hatch=hatch)
+        sheet.rectangle(box, fill=None, edge=style.INK if block in order else style.HELD)
         if block in order:
-            style.write(axes, box.center[0], box.y + WORDS / 2, str(order[block]))
+            sheet.write(box.center[0], box.y + WORDS / 2, str(order[block]))
 
 
 def _legend(
-    axes: Axes, y: float, rows: list[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
+    sheet: Sheet, y: float, rows: list[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
 ) -> None:
     verb = "written" if any(row.writes for row in rows) else "read"
     entries = [(style.HELD, "", f"filled: slots {verb}")]
@@ -268,14 +267,14 @@ def _legend(
         entries.append((style.PAPER, FOREIGN_HATCH, "crossed: not its sequence's slots"))
     x = MARGIN
     for fill, hatch, text in entries:
-        style.rectangle(axes, Box(x, y, 12, 11), fill=fill, hatch=hatch)
-        style.write(axes, x + 18, y + 6, text, ha="left", color=style.MUTED)
+        sheet.rectangle(Box(x, y, 12, 11), fill=fill, hatch=hatch)
+        sheet.write(x + 18, y + 6, text, ha="left", color=style.MUTED)
         x += 36 + style.text_width(text)
     text = f"1, 2, …: order of the blocks    (x, y, z): programs of the grid, {DOT} = any"
-    style.write(axes, x, y + 6, text, ha="left", color=style.MUTED)
+    sheet.write(x, y + 6, text, ha="left", color=style.MUTED)
     if left_out:
-        style.write(
-            axes, MARGIN, y + 20, f"Not shown: {', '.join(left_out)}", ha="left", color=style.MUTED
+        sheet.write(
+            MARGIN, y + 20, f"Not shown: {', '.join(left_out)}", ha="left", color=style.MUTED
         )
 
 
