@@ -90,7 +90,6 @@ class Sheet:
         size: float = TEXT,
         color: str = INK,
         ha: str = "center",
-        va: str = "center_baseline",
         bold: bool = False,
         pill: bool = False,
     ) -> None:
@@ -102,7 +101,7 @@ class Sheet:
             fontsize=size,
             color=color,
             ha=ha,
-            va=va,
+            va="center_baseline",
             fontweight="bold" if bold else "normal",
             bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8} if pill else None,
             parse_math=False,
@@ -144,9 +143,9 @@ class Sheet:
             self.write(x - 6, up(value), f"{value:g}{unit}", ha="right")
             self.line([x - 3, x], [up(value)] * 2)
 
-    def diamond(self, x: float, y: float, size: float = 4.0) -> None:
+    def diamond(self, x: float, y: float) -> None:
         """The mark of a published number."""
-        xs, ys = [x - size, x, x + size, x, x - size], [y, y - size, y, y + size, y]
+        xs, ys = [x - 4, x, x + 4, x, x - 4], [y, y - 4, y, y + 4, y]
         self.axes.fill(xs, ys, facecolor=PAPER, edgecolor=INK, linewidth=1.1, zorder=3)
 
     def fill_from_below(
@@ -166,9 +165,9 @@ class Sheet:
         """The dashed frame that means *look here*, outside the box's own outline."""
         self.rectangle(box.grown(2.6), fill=None, width=1.4, dashed=True)
 
-    def triangle(self, x: float, y: float, size: float = 4.0, *, color: str = INK) -> None:
+    def triangle(self, x: float, y: float, *, color: str = INK) -> None:
         """A small arrowhead that points down and ends at (x, y)."""
-        corners = [(x, y), (x - size * 0.75, y - size), (x + size * 0.75, y - size)]
+        corners = [(x, y), (x - 3, y - 4), (x + 3, y - 4)]
         shape = Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5)
         self.axes.add_artist(shape)
 

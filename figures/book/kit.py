@@ -104,10 +104,10 @@ class Sheet(plain.Sheet):
         """Small grey text that begins at a point."""
         self.say(x, y, text, size=SMALL, color=color, ha=ha)
 
-    def foot(self, y: float, text: str, *, x: float = MARGIN, room: float = INNER) -> None:
+    def foot(self, y: float, text: str) -> None:
         """Small grey lines under a picture, the first one at ``y``."""
-        for place, words in enumerate(wrapped(text, room, SMALL)):
-            self.note(x, y + 14 * place, words)
+        for place, words in enumerate(wrapped(text, INNER, SMALL)):
+            self.note(MARGIN, y + 14 * place, words)
 
     def node(
         self,

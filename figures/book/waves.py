@@ -9,7 +9,7 @@ PARTS = (1, 2, 3)
 UNIT, ROW = 11.8, 17.0
 
 
-def waves(parts: int) -> tuple[int, int, int]:
+def times(parts: int) -> tuple[int, int, int]:
     """Waves, the pages of a program, and the whole time; each part pays the price."""
     count = -(-PROGRAMS * parts // SEATS)
     each = -(-PAGES // parts)
@@ -17,7 +17,7 @@ def waves(parts: int) -> tuple[int, int, int]:
 
 
 @drawing("Splitting pays best when all programs fit into one wave", 310)
-def partitions_in_waves(sheet: Sheet) -> str:
+def waves(sheet: Sheet) -> str:
     """The same work in 1, 2 and 3 partitions on a GPU with room for 8, over time."""
     texts = [_run(sheet, MARGIN + 178 * place, parts) for place, parts in enumerate(PARTS)]
     sheet.rectangle(Box(MARGIN, 270, 14, 14), fill=LOOK)
@@ -32,7 +32,7 @@ def partitions_in_waves(sheet: Sheet) -> str:
 
 def _run(sheet: Sheet, left: float, parts: int) -> str:
     """The programs in their seats, wave after wave; returns it in words."""
-    count, each, time = waves(parts)
+    count, each, time = times(parts)
     price = PRICE * (parts > 1)
     name = "no partitions" if parts == 1 else f"{parts} partitions"
     named = "wave" if count == 1 else "waves"

@@ -12,7 +12,6 @@ What a ``with growth.reveal():`` block prints and displays is folded into the an
 """
 
 from collections.abc import Callable, Mapping, Set
-from types import TracebackType
 from typing import Any
 
 from pagesim.lesson import score
@@ -69,14 +68,9 @@ class Answer:
         self._captured.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._captured.__exit__(kind, error, traceback)
-        if error is None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: Any) -> None:
+        self._captured.__exit__(kind, *raised)
+        if kind is None:
             display(self)
 
     def _lines(self) -> str:

@@ -24,6 +24,14 @@ from pagesim.v1 import (
     SchedulerOutput,
 )
 
+FIELDS = {
+    "salt": "cache_salt",
+    "skip_reading": "skip_reading_prefix_cache",
+    "stop": "stop_token_ids",
+    "arrival": "arrival_time",
+}
+"""What a recording calls otherwise than a request does."""
+
 
 class V1Player(Player):
     """What the kinds have in common: the pool's state, and requests with the names of contents."""
@@ -37,27 +45,10 @@ class V1Player(Player):
         self.requests = Named[Name, Request]()
         self.block_size: int = config.get("cache", config).get("block_size", 1)
 
-    def new_request(
-        self,
-        request: str,
-        prompt: list[int],
-        *,
-        salt: str | None = None,
-        skip_reading: bool = False,
-        stop: tuple[int, ...] = (),
-        arrival: float = 0.0,
-        **options: Any,
-    ) -> Request:
-        new = self.requests[request] = Request(
-            request,
-            prompt,
-            block_size=self.block_size,
-            cache_salt=salt,
-            skip_reading_prefix_cache=skip_reading,
-            stop_token_ids=stop,
-            arrival_time=arrival,
-            **options,
-        )
+    def new_request(self, request: str, prompt: list[int], **options: Any) -> Request:
+        named = {FIELDS.get(name, name): value for name, value in options.items()}
+        new = Request(request, prompt, block_size=self.block_size, **named)
+        self.requests[request] = new
         self.name_contents(new)
         return new
 
@@ -121,7 +112,7 @@ class FreeQueuePlayer(V1Player):
 
 
 class RequestsPlayer(V1Player):
-    """Requests that come and grow without a scheduler."""
+    """Requests that come and grow without a scheduler, and what a pool and its manager share."""
 
     def op_new_request(
         self, request: str, prompt: list[int], salt: str | None = None, skip_reading: bool = False
@@ -131,6 +122,13 @@ class RequestsPlayer(V1Player):
     def op_append(self, request: str, tokens: list[int]) -> None:
         self.requests[request].append_output_token_ids(tokens)
         self.name_contents(self.requests[request])
+
+    def op_evict(self, ids: list[int]) -> None:
+        self.subject.evict_blocks(ids)
+
+    def op_reset_prefix_cache(self) -> bool:
+        done: bool = self.subject.reset_prefix_cache()
+        return done
 
 
 class BlockPoolPlayer(RequestsPlayer):
@@ -174,12 +172,6 @@ class BlockPoolPlayer(RequestsPlayer):
             self.tables[table].remove(self.pool.blocks[block_id])
         if not self.tables[table]:
             del self.tables[table]
-
-    def op_evict(self, ids: list[int]) -> None:
-        self.pool.evict_blocks(ids)
-
-    def op_reset_prefix_cache(self) -> bool:
-        return self.pool.reset_prefix_cache()
 
     def op_usage(self) -> float:
         return round(self.pool.get_usage(), 9)
@@ -232,12 +224,6 @@ class KVCacheManagerPlayer(RequestsPlayer):
 
     def op_remove_skipped(self, request: str, num_tokens: int) -> None:
         self.manager.remove_skipped_blocks(request, num_tokens)
-
-    def op_evict(self, ids: list[int]) -> None:
-        self.manager.evict_blocks(ids)
-
-    def op_reset_prefix_cache(self) -> bool:
-        return self.manager.reset_prefix_cache()
 
     def op_usage(self) -> float:
         return round(self.manager.usage, 9)
