@@ -65,7 +65,22 @@ def block_layout(
         return draw_map(cache, framed, title), words(cache)
     entries = sum(len(table.block_ids) for table in cache.tables.values())
     wired = entries <= MAX_WIRES if arrows is None else arrows
-    return _draw(cache, framed, title, wired, _labels(cache, tokens)), words(cache)
+    inner = style.WIDTH - 2 * MARGIN
+    body = MARGIN + HEADINGS + (24.0 if title else 0.0)
+    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
+    tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
+    strips = max(body + tables, pools.bottom + GAP) + 6
+    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
+
+    figure, sheet = blank(style.WIDTH, height, title)
+    right = pools.left - (WIRE_ROOM if wired else PLAIN_ROOM)
+    plugs = _draw_sequences(sheet, cache, framed, _labels(cache, tokens), body, right)
+    draw_pools(sheet, cache, pools, body, framed)
+    if wired:
+        draw_wires(sheet, cache, plugs, pools)
+    below = draw_strips(sheet, cache, Box(MARGIN, strips, inner, 0), framed)
+    draw_legend(sheet, cache, Box(MARGIN, below, inner, 0), bool(framed))
+    return figure, words(cache)
 
 
 def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
@@ -76,31 +91,6 @@ def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
     if callable(tokens):
         return {token: tokens(token) for token in ids}
     return {token: tokens.get(token, str(token)) for token in ids}
-
-
-def _draw(
-    cache: CacheView,
-    framed: Collection[int],
-    title: str | None,
-    wired: bool,
-    labels: dict[int, str],
-) -> Picture:
-    inner = style.WIDTH - 2 * MARGIN
-    body = MARGIN + HEADINGS + (24.0 if title else 0.0)
-    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
-    tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
-    strips = max(body + tables, pools.bottom + GAP) + 6
-    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
-
-    figure, sheet = blank(style.WIDTH, height, title)
-    room = WIRE_ROOM if wired else PLAIN_ROOM
-    plugs = _draw_sequences(sheet, cache, framed, labels, body, pools.left - room)
-    draw_pools(sheet, cache, pools, body, framed)
-    if wired:
-        draw_wires(sheet, cache, plugs, pools)
-    below = draw_strips(sheet, cache, Box(MARGIN, strips, inner, 0), framed)
-    draw_legend(sheet, cache, Box(MARGIN, below, inner, 0), bool(framed))
-    return figure
 
 
 def _draw_sequences(
