@@ -48,9 +48,10 @@ def _words(data: Facts) -> str:
     """What the picture shows, in a few sentences."""
     c = data["config"]
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
+    first = [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
     lines = [len(data["footprints"][key]) for key in ("k", "k_token_major")]
     return (
-        f"{_subtitle(c)} Warp 0 takes blocks {_some(_blocks_of_warp_0(data))} of the sequence. "
+        f"{_subtitle(c)} Warp 0 takes blocks {_some(first)} of the sequence. "
         f"{_lanes(group)} a key: lane 0 reads its vecs {_some(_column(data['k'], 'vec'))}, "
         f"in {len(data['k'])} loads. {_lanes(per_row)} a row of V: lane 0 reads rows "
         f"{_some(_column(data['v'], 'row'))}, in {len(data['v'])} loads. The first load of K "
@@ -261,10 +262,6 @@ def _shown(loads: Sequence[L], most: int) -> list[tuple[int, L] | None]:
 def _column(loads: Sequence[Facts], what: str) -> list[int]:
     """What lane 0 reads, load after load."""
     return [load[what][0] for load in loads]
-
-
-def _blocks_of_warp_0(data: Facts) -> list[int]:
-    return [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
 
 
 def _some(numbers: Sequence[int]) -> str:
