@@ -95,14 +95,11 @@ class Subwords(Vocabulary):
         with self._blamed(f"does not read {text!r:.80}"):
             return list(self._tokenizer.encode(text).ids)
 
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text without the tokens that only mark an end: see `Vocabulary`."""
-        return self._decoded(tokens)
-
     def label(self, token: int) -> str:
-        return self._decoded([token], skip_special_tokens=False) or str(token)
+        return self.decode([token], skip_special_tokens=False) or str(token)
 
-    def _decoded(self, tokens: Sequence[int], **options: bool) -> str:
+    def decode(self, tokens: Sequence[int], **options: bool) -> str:
+        """Return the text without the tokens that only mark an end: see `Vocabulary`."""
         with self._blamed(f"does not write {list(tokens)!r:.80}"):
             return str(self._tokenizer.decode(list(tokens), **options))
 
