@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from pagesim.figures import style
-from pagesim.figures.style import Box, Picture
+from pagesim.figures.sheet import Sheet, blank
+from pagesim.figures.style import Picture
 
 WIDTH, MARGIN = 504.0, 12.0
 ROOM = WIDTH - 2 * MARGIN
@@ -62,29 +62,29 @@ def ticks(high: float, about: int = 5) -> list[float]:
 
 def sheet(
     title: str, subtitle: str, body: float, notes: Iterable[str]
-) -> tuple[Picture, Axes, float]:
+) -> tuple[Picture, Sheet, float]:
     """A sheet with a title above and notes below, ``body`` points apart.
 
-    Returns the figure, its axes, and where the body begins.
+    Returns the figure, its sheet, and where the body begins.
     """
     heads = wrapped(title, ROOM / BOLD, style.TITLE)
     lines = wrapped(subtitle, ROOM)
     feet = [line for note in notes for line in wrapped(note, ROOM)]
     top = MARGIN + 15.0 * len(heads) + LINE * len(lines) + 9
-    figure, axes = style.sheet(WIDTH, top + body + LINE * len(feet) + (9 if feet else 0) + MARGIN)
+    figure, paper = blank(WIDTH, top + body + LINE * len(feet) + (9 if feet else 0) + MARGIN)
     figure.heading = title
     y = MARGIN + 6
     for line in heads:
-        style.write(axes, MARGIN, y, line, size=style.TITLE, ha="left", bold=True)
+        paper.write(MARGIN, y, line, size=style.TITLE, ha="left", bold=True)
         y += 15
     for line in lines:
-        style.write(axes, MARGIN, y, line, ha="left", color=style.MUTED)
+        paper.write(MARGIN, y, line, ha="left", color=style.MUTED)
         y += LINE
     y = top + body + 13
     for line in feet:
-        style.write(axes, MARGIN, y, line, ha="left", color=style.MUTED)
+        paper.write(MARGIN, y, line, ha="left", color=style.MUTED)
         y += LINE
-    return figure, axes, top
+    return figure, paper, top
 
 
 def wrapped(text: str, room: float, size: float = style.TEXT) -> list[str]:
@@ -109,62 +109,3 @@ def _pieces(word: str, room: float, size: float) -> list[str]:
         return [word]
     each = max(1, int(0.8 * len(word) * room / width))
     return [word[start : start + each] for start in range(0, len(word), each)]
-
-
-def legend(axes: Axes, x: float, y: float, names: Iterable[str]) -> None:
-    """The parts of the pool by name, left to right in stacking order."""
-    for name in names:
-        box = Box(x, y, 14, 9)
-        style.part(axes, box, name)
-        style.rectangle(axes, box, fill=None, width=0.6)
-        style.write(axes, x + 18, y + 4.5, name, ha="left")
-        x += 18 + style.text_width(name) + 16
-
-
-def number(axes: Axes, box: Box, text: str, name: str) -> None:
-    """Write a number on a part of the pool, without the hatch behind it, if it fits."""
-    width = style.text_width(text)
-    if width + 4 > box.w or box.h < style.TEXT + 2:
-        return
-    x, y = box.center
-    color = style.PARTS[name].color
-    if style.PARTS[name].hatch:
-        ground = Box(x - width / 2 - 2, y - 5, width + 4, 10)
-        style.rectangle(axes, ground, fill=color, edge=None)
-    style.write(axes, x, y, text, color=style.ink_on(color))
-
-
-def diamond(axes: Axes, x: float, y: float, size: float = 4.0) -> None:
-    """The mark of a published number."""
-    xs, ys = [x - size, x, x + size, x, x - size], [y, y - size, y, y + size, y]
-    axes.fill(xs, ys, facecolor=style.PAPER, edgecolor=style.INK, linewidth=1.1, zorder=3)
-
-
-def line(
-    axes: Axes,
-    xs: Iterable[float],
-    ys: Iterable[float],
-    *,
-    color: str = style.INK,
-    width: float = style.THIN,
-    dashed: bool = False,
-    behind: bool = False,
-) -> None:
-    """A line through points of the sheet, on top or ``behind`` what is filled."""
-    dashes = (0, (4, 2)) if dashed else "-"
-    axes.plot(
-        list(xs),
-        list(ys),
-        color=color,
-        linewidth=width,
-        linestyle=dashes,
-        clip_on=False,
-        zorder=0.5 if behind else 2,
-    )
-
-
-def left_axis(axes: Axes, x: float, up: Scale, values: Iterable[float], unit: str = "") -> None:
-    """Numbers beside an axis at ``x``, each with a short line."""
-    for value in values:
-        style.write(axes, x - 6, up(value), f"{value:g}{unit}", ha="right")
-        line(axes, [x - 3, x], [up(value)] * 2)

@@ -102,18 +102,11 @@ def _kv_size() -> Picture:
     return figures.kv_size(PRESETS.values(), notes=notes)
 
 
-PICTURES: dict[str, Callable[[], Picture]] = {
-    "block_layout": _block_layout,
-    "thread_map": _thread_map,
-    "kv_size": _kv_size,
-    "memory_waste": _memory_waste,
-    "occupancy_timeline": _occupancy_timeline,
-    "block_size_sweep": _block_size_sweep,
-    "batch_size": _batch_size,
-    "sharing": _sharing,
-    "prefix_hits": _prefix_hits,
-    "roofline": _roofline,
-}
+DRAWN: tuple[Callable[[], Picture], ...] = (
+    *(_block_layout, _thread_map, _kv_size, _memory_waste, _occupancy_timeline),
+    *(_block_size_sweep, _batch_size, _sharing, _prefix_hits, _roofline),
+)
+PICTURES = {draw.__name__.strip("_"): draw for draw in DRAWN}
 """By name, in the order in which they are drawn."""
 
 

@@ -5,25 +5,20 @@ has an outline (the palette's yellow is 1.3:1 on white), fill height says how ma
 slots hold tokens, a hatch means the CPU pool, a thick edge and a count mean shared, a dashed frame
 means *look here*. Where sequences are not told apart, a colour stands for what becomes of the
 slots: PARTS and SAVED.
-
-Sheets are measured in points (1/72 inch) with y growing downwards, so that a type size and the box
-around it have the same unit.
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import Any, Literal
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch, Polygon, Rectangle
-from matplotlib.path import Path
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 from matplotlib.typing import ColorType
@@ -197,125 +192,3 @@ def _darken(figure: Figure) -> None:
             artist.set(color=turned(artist.get_color()))
             if (pill := artist.get_bbox_patch()) is not None:
                 pill.set(facecolor=turned(pill.get_facecolor()))
-
-
-def sheet(width: float, height: float, title: str | None = None) -> tuple[Picture, Axes]:
-    """An empty figure whose only axes covers it, in points, y downwards; its title on top."""
-    figure = Picture(figsize=(width / 72, height / 72), dpi=100, facecolor=PAPER)
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.set_axis_off()
-    if title:
-        figure.heading = title
-        write(axes, MARGIN, MARGIN + 8, title, size=TITLE, ha="left", bold=True)
-    return figure, axes
-
-
-def rectangle(
-    axes: Axes,
-    box: Box,
-    *,
-    fill: str | None = PAPER,
-    edge: str | None = INK,
-    width: float = THIN,
-    hatch: str = "",
-    dashed: bool = False,
-) -> None:
-    """One rectangle; without `edge` it has no outline, without `fill` it is transparent."""
-    axes.add_artist(
-        Rectangle(
-            (box.x, box.y),
-            box.w,
-            box.h,
-            facecolor=fill or "none",
-            edgecolor=edge or (INK if hatch else "none"),
-            linewidth=width if edge else 0.0,
-            hatch=hatch or None,
-            linestyle=(0, (3, 1.5)) if dashed else "-",
-            clip_on=False,
-        )
-    )
-
-
-def path(
-    axes: Axes,
-    outline: Path,
-    *,
-    fill: str | None = None,
-    edge: str | None = INK,
-    width: float = THIN,
-    hatch: str = "",
-) -> None:
-    """Any outline, as `rectangle` draws its own."""
-    patch = PathPatch(outline, facecolor=fill or "none", edgecolor=edge or "none", linewidth=width)
-    patch.set(hatch=hatch or None, clip_on=False)
-    axes.add_artist(patch)
-
-
-def write(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = TEXT,
-    color: str = INK,
-    ha: str = "center",
-    va: str = "center_baseline",
-    bold: bool = False,
-    pill: bool = False,
-) -> None:
-    """Text at a point; a `pill` is a white background that keeps it readable on a fill or hatch."""
-    axes.text(
-        x,
-        y,
-        text,
-        fontsize=size,
-        color=color,
-        ha=ha,
-        va=va,
-        fontweight="bold" if bold else "normal",
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8} if pill else None,
-        parse_math=False,
-        clip_on=False,
-    )
-
-
-def part(axes: Axes, box: Box, name: str) -> None:
-    """A part of the pool in its look; white between neighbours and in the hatch."""
-    look = PARTS[name]
-    wide = min(box.w, box.h) > 3  # a sliver would be all edge and hatch
-    hatch = look.hatch if wide else ""
-    rectangle(axes, box, fill=look.color, edge=PAPER, width=0.6 if wide else 0.0, hatch=hatch)
-
-
-def fill_from_below(
-    axes: Axes, box: Box, fraction: float, colors: Iterable[str], hatch: str = ""
-) -> None:
-    """Fill the lower `fraction` of a box; several owners are side by side in it."""
-    shades = list(colors)
-    height = box.h * min(max(fraction, 0.0), 1.0)
-    if not shades or height == 0:
-        return
-    each = box.w / len(shades)
-    for place, color in enumerate(shades):
-        part = Box(box.x + place * each, box.y + box.h - height, each, height)
-        rectangle(axes, part, fill=color, edge=None, hatch=hatch)
-
-
-def frame(axes: Axes, box: Box) -> None:
-    """The dashed frame that means *look here*, outside the box's own outline."""
-    rectangle(axes, box.grown(2.6), fill=None, width=1.4, dashed=True)
-
-
-def triangle(axes: Axes, x: float, y: float, size: float = 4.0, *, color: str = INK) -> None:
-    """A small arrowhead that points down and ends at (x, y)."""
-    corners = [(x, y), (x - size * 0.75, y - size), (x + size * 0.75, y - size)]
-    axes.add_artist(Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5))
-
-
-def level_arrow(axes: Axes, start: float, end: float, y: float) -> None:
-    """A thin arrow to the right; it only leads the eye."""
-    for xs, ys in (([start, end], [y, y]), ([end - 3.5, end, end - 3.5], [y - 2.2, y, y + 2.2])):
-        axes.plot(xs, ys, color=MUTED, linewidth=0.8, clip_on=False)

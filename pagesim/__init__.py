@@ -48,51 +48,14 @@ _LATER = {
     "sweep": "pagesim.studies.sweep",
 }
 
-__all__ = [
-    "AllocStatus",
-    "BlockAllocator",
-    "BlockTable",
-    "CacheConfig",
-    "CellResult",
-    "CpuGpuBlockAllocator",
-    "Device",
-    "Event",
-    "Logprob",
-    "ModelSpec",
-    "NaiveBlock",
-    "NaiveBlockAllocator",
-    "NoFreeBlocksError",
-    "Pool",
-    "PrefixCachingBlock",
-    "PrefixCachingBlockAllocator",
-    "Question",
-    "RefCounter",
-    "Scheduler",
-    "SchedulerConfig",
-    "SelfAttnBlockSpaceManager",
-    "Sequence",
-    "SequenceGroup",
-    "SequenceStatus",
-    "Simulation",
-    "State",
-    "Story",
-    "Sweep",
-    "Timeline",
-    "TimelineError",
-    "UsageError",
-    "compare",
-    "exercises",
-    "explore",
-    "load",
-    "predict",
-    "record",
-    "score",
-    "simulate",
-    "simulate_cell",
-    "sweep",
-    "v1",
-    "workload",
-]
+__all__ = ["BlockAllocator", "CpuGpuBlockAllocator", "Device", "NaiveBlock", "NaiveBlockAllocator"]
+__all__ += ["BlockTable", "PrefixCachingBlock", "PrefixCachingBlockAllocator", "RefCounter"]
+__all__ += ["AllocStatus", "CacheConfig", "Scheduler", "SchedulerConfig"]
+__all__ += ["Logprob", "SelfAttnBlockSpaceManager", "Sequence", "SequenceGroup", "SequenceStatus"]
+__all__ += ["Event", "Question", "State", "Timeline", "TimelineError", "compare", "load", "record"]
+__all__ += ["CellResult", "Simulation", "Sweep", "simulate", "simulate_cell", "sweep", "workload"]
+__all__ += ["ModelSpec", "NoFreeBlocksError", "Pool", "Story", "UsageError", "v1"]
+__all__ += ["exercises", "explore", "predict", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,23 +8,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from pagesim.commands.common import BadInput, example
-from pagesim.commands.compare import compare
-from pagesim.commands.doctor import doctor
-from pagesim.commands.exercises import exercises
-from pagesim.commands.fit import fit
-from pagesim.commands.generate import generate
-from pagesim.commands.grade import grade
-from pagesim.commands.play import play
-from pagesim.commands.replay import replay
-from pagesim.commands.simulate import simulate
-from pagesim.commands.size import size
-from pagesim.commands.sweep import sweep
-from pagesim.commands.waste import waste
 from pagesim.errors import shortened
 from pagesim.starting import INTERRUPTED, started
 
@@ -46,21 +35,11 @@ def cli(context: click.Context) -> None:
 
 
 COMMANDS = (
-    compare,
-    doctor,
-    exercises,
-    fit,
-    generate,
-    grade,
-    play,
-    replay,
-    simulate,
-    size,
-    sweep,
-    waste,
+    *("compare", "doctor", "exercises", "fit", "generate", "grade"),
+    *("play", "replay", "simulate", "size", "sweep", "waste"),
 )
-for command in COMMANDS:
-    cli.add_command(command)
+for name in COMMANDS:
+    cli.add_command(getattr(import_module(f"pagesim.commands.{name}"), name))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

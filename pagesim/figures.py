@@ -11,8 +11,9 @@ start. Data that cannot be drawn raise TypeError or UsageError. Every function t
 ``notes=`` to print below the figure, and ``theme="dark"`` or "light"; by default an SVG follows its
 page.
 
-The functions are in `charts`, their inputs in `sources`, their look in `style`. `pictures` lists
-the gallery, `book` has the pictures that explain, and `film` makes a GIF of a run.
+The functions are in `charts`, their inputs in `sources`, their look in `style`, and what they draw
+on in `sheet`. `pictures` lists the gallery, `book` has the pictures that explain, and `film` makes
+a GIF of a run.
 """
 
 from pagesim import folders
@@ -36,26 +37,10 @@ from pagesim.figures.display import alt_text, save, show
 from pagesim.figures.film import film
 from pagesim.figures.style import Picture
 
-__all__ = [
-    "Picture",
-    "access_map",
-    "alt_text",
-    "batch_size",
-    "block_layout",
-    "block_size_sweep",
-    "film",
-    "hit_rates",
-    "kv_size",
-    "memory_waste",
-    "occupancy_timeline",
-    "pool_map",
-    "prefix_hits",
-    "roofline",
-    "save",
-    "sharing",
-    "show",
-    "thread_map",
-]
+__all__ = ["Picture", "alt_text", "film", "save", "show"]
+__all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
+__all__ += ["batch_size", "block_size_sweep", "hit_rates", "kv_size", "memory_waste"]
+__all__ += ["occupancy_timeline", "prefix_hits", "sharing"]
 
 if __name__ == "__main__":  # python -m pagesim.figures
     from pagesim.figures.__main__ import main

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 
-from matplotlib.axes import Axes
-
-from pagesim.figures import style
-from pagesim.figures.book.kit import INNER, MARGIN, S0, S1, arrow, drawing, note, panel
+from pagesim.figures.book.kit import INNER, MARGIN, S0, S1, Sheet, drawing
 from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -68,12 +65,12 @@ def steps_of(lanes: Lanes) -> int:
 
 
 @drawing("Continuous batching: a waiting request takes a place as soon as one is free", 430)
-def batching(axes: Axes) -> str:
+def batching(sheet: Sheet) -> str:
     """Requests as lanes over steps, twice."""
     old, new = static(), continuous()
-    _lanes(axes, 38, f"fixed batches of {SEATS}: {steps_of(old)} steps", old)
-    _lanes(axes, 210, f"continuous batching: {steps_of(new)} steps", new)
-    _key(axes)
+    _lanes(sheet, 38, f"fixed batches of {SEATS}: {steps_of(old)} steps", old)
+    _lanes(sheet, 210, f"continuous batching: {steps_of(new)} steps", new)
+    _key(sheet)
     return (
         f"Six requests with outputs of {', '.join(map(str, ANSWERS))} tokens and {SEATS} places. "
         f"Fixed batches take {steps_of(old)} steps: a place stays empty until the longest output "
@@ -82,32 +79,32 @@ def batching(axes: Axes) -> str:
     )
 
 
-def _lanes(axes: Axes, top: float, title: str, lanes: Lanes) -> None:
+def _lanes(sheet: Sheet, top: float, title: str, lanes: Lanes) -> None:
     """What each request does in each step, and how long it waits before its first."""
-    panel(axes, Box(MARGIN, top, INNER, 160), title)
+    sheet.panel(Box(MARGIN, top, INNER, 160), title)
     left = MARGIN + 94
     for i, lane in lanes.items():
         y = top + 29 + (ROW + 2) * i
         middle, first = y + ROW / 2, min(lane)
         plural = "s" if ANSWERS[i] > 1 else ""
-        note(axes, left - 8, middle, f"s{i}: {ANSWERS[i]} token{plural}", ha="right")
+        sheet.note(left - 8, middle, f"s{i}: {ANSWERS[i]} token{plural}", ha="right")
         if first:
-            _waits(axes, left, left + CELL * first - 3, middle)
+            _waits(sheet, left, left + CELL * first - 3, middle)
         for step, kind in lane.items():
             color, hatch = LOOKS[kind]
             box = Box(left + CELL * step, y, CELL - 1, ROW)
-            style.rectangle(axes, box, fill=color, width=0.7, hatch=hatch)
+            sheet.rectangle(box, fill=color, width=0.7, hatch=hatch)
 
 
-def _key(axes: Axes) -> None:
+def _key(sheet: Sheet) -> None:
     """What the looks mean."""
     for place, (name, (color, hatch)) in enumerate(LOOKS.items()):
         x, y = MARGIN + 240 * (place % 2), 384 + 22 * (place // 2)
-        style.rectangle(axes, Box(x, y, 20, 15), fill=color, width=0.7, hatch=hatch)
-        note(axes, x + 28, y + 7.5, name)
-    _waits(axes, MARGIN + 380, MARGIN + 400, 391.5)
-    note(axes, MARGIN + 408, 391.5, "waits")
+        sheet.rectangle(Box(x, y, 20, 15), fill=color, width=0.7, hatch=hatch)
+        sheet.note(x + 28, y + 7.5, name)
+    _waits(sheet, MARGIN + 380, MARGIN + 400, 391.5)
+    sheet.note(MARGIN + 408, 391.5, "waits")
 
 
-def _waits(axes: Axes, start: float, end: float, y: float) -> None:
-    arrow(axes, (start, y), (end, y), color=MUTED, width=1, head=False)
+def _waits(sheet: Sheet, start: float, end: float, y: float) -> None:
+    sheet.arrow((start, y), (end, y), color=MUTED, width=1, head=False)

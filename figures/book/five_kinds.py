@@ -1,9 +1,6 @@
 """Chapter 1: where the slots of contiguous memory are, in the paper's words."""
 
-from matplotlib.axes import Axes
-
-from pagesim.figures import style
-from pagesim.figures.book.kit import INNER, MARGIN, bracket, drawing, note, say
+from pagesim.figures.book.kit import INNER, MARGIN, Sheet, drawing
 from pagesim.figures.style import Box
 from pagesim.simulation.baselines import BuddyAllocator
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
@@ -48,19 +45,19 @@ def kinds() -> tuple[list[str], dict[str, range]]:
 
 
 @drawing("Contiguous memory: of five kinds of slots, only one holds tokens", 332)
-def five_kinds(axes: Axes) -> str:
+def five_kinds(sheet: Sheet) -> str:
     """The slots in two lines, with two requests, and what each kind means."""
     found, rows = kinds()
     for place, kind in enumerate(found):
-        _swatch(axes, _slot(place), kind, 0.5)
+        _swatch(sheet, _slot(place), kind, 0.5)
     for name, row in rows.items():
         lost = found[row.start : row.stop].count("external")
         text = f"allocation of {name}: {len(row) - lost} slots, rounded up to {len(row)}"
-        first, last = _framed(axes, row)
-        bracket(axes, first.x + 1, last.x + SLOT - 1, first.y - 5, text)
-    _framed(axes, range(sum(map(len, rows.values())), POOL))
-    _named(axes, found)
-    _meanings(axes, found)
+        first, last = _framed(sheet, row)
+        sheet.bracket(first.x + 1, last.x + SLOT - 1, first.y - 5, text)
+    _framed(sheet, range(sum(map(len, rows.values())), POOL))
+    _named(sheet, found)
+    _meanings(sheet, found)
     counts = ", ".join(f"{found.count(kind)} {kind}" for kind in PARTS)
     return (
         f"{POOL} slots with the allocations of two requests. Of the slots {counts}. Token: "
@@ -69,34 +66,34 @@ def five_kinds(axes: Axes) -> str:
     )
 
 
-def _framed(axes: Axes, row: range) -> tuple[Box, Box]:
+def _framed(sheet: Sheet, row: range) -> tuple[Box, Box]:
     """A frame around slots of one line; returns the first and the last of them."""
     first, last = _slot(row.start), _slot(row.stop - 1)
-    style.rectangle(axes, Box(first.x, first.y, SLOT * len(row), HIGH), fill=None, width=2)
+    sheet.rectangle(Box(first.x, first.y, SLOT * len(row), HIGH), fill=None, width=2)
     return first, last
 
 
-def _named(axes: Axes, found: list[str]) -> None:
+def _named(sheet: Sheet, found: list[str]) -> None:
     """Under each kind of slots its name, in the first line that has it."""
     for kind in PARTS:
         line = range(PER_LINE) if kind in found[:PER_LINE] else range(POOL)
         places = [i for i in line if found[i] == kind]
         low, high = _slot(places[0]), _slot(places[-1])
-        bracket(axes, low.x + 1.5, high.x + SLOT - 1.5, low.y + HIGH + 5, kind, up=False)
+        sheet.bracket(low.x + 1.5, high.x + SLOT - 1.5, low.y + HIGH + 5, kind, up=False)
 
 
-def _meanings(axes: Axes, found: list[str]) -> None:
+def _meanings(sheet: Sheet, found: list[str]) -> None:
     """How many slots of each kind there are, and what the kind means."""
     for place, (kind, means) in enumerate(MEANS.items()):
         y = 236 + 20 * place
-        _swatch(axes, Box(MARGIN, y - 8, 26, 16), kind, 0.8)
-        say(axes, MARGIN + 36, y, f"{kind}: {found.count(kind)}", ha="left", bold=True)
-        note(axes, MARGIN + 130, y, means)
+        _swatch(sheet, Box(MARGIN, y - 8, 26, 16), kind, 0.8)
+        sheet.say(MARGIN + 36, y, f"{kind}: {found.count(kind)}", ha="left", bold=True)
+        sheet.note(MARGIN + 130, y, means)
 
 
-def _swatch(axes: Axes, box: Box, kind: str, width: float) -> None:
-    style.part(axes, box, kind)
-    style.rectangle(axes, box, fill=None, width=width)
+def _swatch(sheet: Sheet, box: Box, kind: str, width: float) -> None:
+    sheet.part(box, kind)
+    sheet.rectangle(box, fill=None, width=width)
 
 
 def _slot(place: int) -> Box:

@@ -2,23 +2,7 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-
-from pagesim.figures.book.kit import (
-    INNER,
-    LOOK,
-    MARGIN,
-    S1,
-    S2,
-    arrow,
-    drawing,
-    in_blocks,
-    label,
-    node,
-    note,
-    panel,
-    slots,
-)
+from pagesim.figures.book.kit import INNER, LOOK, MARGIN, S1, S2, Sheet, drawing, in_blocks
 from pagesim.figures.style import HELD, TIMES, Box
 from pagesim.story import Story, Writer
 
@@ -30,18 +14,18 @@ COLORS = {"s1": S1, "s2": S2}
 
 
 @drawing("A fork copies nothing, until one of the two writes into a shared block", 354)
-def fork_tree(axes: Axes) -> str:
+def fork_tree(sheet: Sheet) -> str:
     """Before and after the first write: two tables as a tree of blocks."""
     one = _writer()
     other = one.fork()
     full, partial = one.block_ids
-    _forked(axes, {"s1": one, "s2": other})
+    _forked(sheet, {"s1": one, "s2": other})
     [(source, target)] = one.write(FIRST)
     other.write(SECOND)
-    _written(axes, {"s1": one, "s2": other}, target)
+    _written(sheet, {"s1": one, "s2": other}, target)
     down = LAST_AT + 20
-    arrow(axes, (down, 276), (down, 230), dashed=True)
-    note(axes, down + 8, 254, f"{source} is copied to {target}\nbefore s1 writes")
+    sheet.arrow((down, 276), (down, 230), dashed=True)
+    sheet.note(down + 8, 254, f"{source} is copied to {target}\nbefore s1 writes")
     return (
         f'The prompt "{PROMPT}" lies in blocks {full} and {partial}. After the fork both tables '
         f"name both, and nothing is copied. Then s1 writes {FIRST} into the last block, which is "
@@ -59,41 +43,41 @@ def _writer() -> Writer:
     return story.arrive(PROMPT)
 
 
-def _forked(axes: Axes, writers: dict[str, Writer]) -> None:
+def _forked(sheet: Sheet, writers: dict[str, Writer]) -> None:
     """Both tables name the same blocks."""
-    panel(axes, Box(MARGIN, 38, INNER, 106), "1. after the fork: both tables name the same blocks")
-    _tables(axes, 92, writers)
+    sheet.panel(Box(MARGIN, 38, INNER, 106), "1. after the fork: both tables name the same blocks")
+    _tables(sheet, 92, writers)
     for x, block, words in zip((FIRST_AT, LAST_AT), writers["s1"].block_ids, WORDS, strict=True):
-        _shared(axes, Box(x, 92, BLOCK, 30), block, words)
-    arrow(axes, (FIRST_AT + BLOCK, 107), (LAST_AT - 2, 107))
+        _shared(sheet, Box(x, 92, BLOCK, 30), block, words)
+    sheet.arrow((FIRST_AT + BLOCK, 107), (LAST_AT - 2, 107))
 
 
-def _written(axes: Axes, writers: dict[str, Writer], copy: int) -> None:
+def _written(sheet: Sheet, writers: dict[str, Writer], copy: int) -> None:
     """The first block is shared, and each table has a last block of its own."""
-    panel(axes, Box(MARGIN, 156, INNER, 186), "2. both have written: a last block for each")
-    _tables(axes, 246, writers)
+    sheet.panel(Box(MARGIN, 156, INNER, 186), "2. both have written: a last block for each")
+    _tables(sheet, 246, writers)
     full, partial = WORDS
-    _shared(axes, Box(FIRST_AT, 246, BLOCK, 30), writers["s1"].block_ids[0], full)
+    _shared(sheet, Box(FIRST_AT, 246, BLOCK, 30), writers["s1"].block_ids[0], full)
     turn = (FIRST_AT + BLOCK + LAST_AT) / 2 - 3
     for y, name, word in ((198, "s1", FIRST), (296, "s2", SECOND)):
         last, box = writers[name].block_ids[-1], Box(LAST_AT, y, BLOCK, 30)
-        boxes = slots(axes, box, [*partial, ""], SIZE, COLORS[name], width=1.4)
-        slots(axes, boxes[len(partial)], [word], 1, LOOK, width=1.2)
-        label(axes, box, last, "the copy" if last == copy else "the original")
-        arrow(axes, (FIRST_AT + BLOCK, 261), (turn, 261), (turn, y + 15), (LAST_AT - 2, y + 15))
+        boxes = sheet.slots(box, [*partial, ""], SIZE, COLORS[name], width=1.4)
+        sheet.slots(boxes[len(partial)], [word], 1, LOOK, width=1.2)
+        sheet.label(box, last, "the copy" if last == copy else "the original")
+        sheet.arrow((FIRST_AT + BLOCK, 261), (turn, 261), (turn, y + 15), (LAST_AT - 2, y + 15))
 
 
-def _tables(axes: Axes, y: float, writers: dict[str, Writer]) -> None:
+def _tables(sheet: Sheet, y: float, writers: dict[str, Writer]) -> None:
     """Two tables, one under the other, and the way from both to the first block."""
     for place, (name, writer) in enumerate(writers.items()):
         top = y - 14 + 32 * place
         text = f"{name}: {', '.join(map(str, writer.block_ids))}"
-        node(axes, Box(MARGIN + 9, top, 70, 26), text, fill=COLORS[name])
-        arrow(axes, (MARGIN + 79, top + 13), (104, top + 13), (104, y + 15), head=False)
-    arrow(axes, (104, y + 15), (FIRST_AT - 2, y + 15))
+        sheet.node(Box(MARGIN + 9, top, 70, 26), text, fill=COLORS[name])
+        sheet.arrow((MARGIN + 79, top + 13), (104, top + 13), (104, y + 15), head=False)
+    sheet.arrow((104, y + 15), (FIRST_AT - 2, y + 15))
 
 
-def _shared(axes: Axes, box: Box, block: int, words: Sequence[str]) -> None:
+def _shared(sheet: Sheet, box: Box, block: int, words: Sequence[str]) -> None:
     """A block that both tables name."""
-    slots(axes, box, words, SIZE, HELD, width=2.6)
-    label(axes, box, block, f"{TIMES}2 shared")
+    sheet.slots(box, words, SIZE, HELD, width=2.6)
+    sheet.label(box, block, f"{TIMES}2 shared")

@@ -1,8 +1,6 @@
 """Chapter 13: decode attention that begins with the token it has in hand."""
 
-from matplotlib.axes import Axes
-
-from pagesim.figures.book.kit import LOOK, MARGIN, S0, arrow, drawing, foot, node, panel
+from pagesim.figures.book.kit import LOOK, MARGIN, S0, Sheet, drawing
 from pagesim.figures.style import PAPER, Box
 
 Step = tuple[str, str]
@@ -21,12 +19,11 @@ WIDE, TALL, PITCH = 250.0, 40.0, 54.0
 
 
 @drawing("Fused: the running numbers begin with the new token, which is never read back", 372)
-def fused(axes: Axes) -> str:
+def fused(sheet: Sheet) -> str:
     """Two kernels that write and read back, and one that starts with what it has in hand."""
     for number, (name, steps) in enumerate(COLUMNS.items()):
-        _column(axes, MARGIN + 266 * number, name, steps)
-    foot(
-        axes,
+        _column(sheet, MARGIN + 266 * number, name, steps)
+    sheet.foot(
         352,
         "m, l and a are the running numbers of the online softmax. They take the tokens in any "
         "order.",
@@ -39,14 +36,14 @@ def fused(axes: Axes) -> str:
     )
 
 
-def _column(axes: Axes, left: float, name: str, steps: tuple[Step, ...]) -> None:
+def _column(sheet: Sheet, left: float, name: str, steps: tuple[Step, ...]) -> None:
     """Steps under each other; the one that may come at any time stands alone."""
-    panel(axes, Box(left, 38, WIDE, 298), name)
+    sheet.panel(Box(left, 38, WIDE, 298), name)
     middle = left + WIDE / 2
     for place, (text, fill) in enumerate(steps):
         y = 64 + PITCH * place
         alone = (text, fill) == LATE
         box = Box(left + 12, y, WIDE - 24, TALL)
-        node(axes, box, text, fill=fill, dashed=alone, bold=False)
+        sheet.node(box, text, fill=fill, dashed=alone, bold=False)
         if place and not alone:
-            arrow(axes, (middle, y - PITCH + TALL), (middle, y - 1))
+            sheet.arrow((middle, y - PITCH + TALL), (middle, y - 1))

@@ -1,22 +1,7 @@
 """Chapter on the size of the cache: what fills a GPU's memory."""
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    INNER,
-    MARGIN,
-    S0,
-    SMALL,
-    TEXT,
-    WIDTH,
-    bracket,
-    drawing,
-    foot,
-    note,
-    say,
-)
-from pagesim.figures.page import line
+from pagesim.figures.book.kit import INNER, MARGIN, S0, SMALL, TEXT, WIDTH, Sheet, drawing
 from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.sizing import ByteRange, ModelSpec, size_v0
 from pagesim.sizing.amount import GIB
@@ -30,7 +15,7 @@ TOP, HIGH = 104.0, 64.0
 
 
 @drawing("What is left of a GPU's memory is the cache", 322)
-def gpu_memory(axes: Axes) -> str:
+def gpu_memory(sheet: Sheet) -> str:
     """One bar: weights, the rest of the peak, the cache, and the reserve."""
     spec = ModelSpec.preset(MODEL)
     weights = int(parameters(MODEL)[0]) * DTYPE_BYTES[spec.dtype]
@@ -44,15 +29,14 @@ def gpu_memory(axes: Axes) -> str:
         "KV cache": (cache, S0, "", ""),
         "reserve": (TOTAL - PEAK - cache, PAPER, "", f"{1 - SHARE:.0%}, which\nvLLM leaves"),
     }
-    _bar(axes, parts)
-    _limits(axes)
+    _bar(sheet, parts)
+    _limits(sheet)
     total, peak = f"{TOTAL / GIB:.0f} GiB", f"{PEAK / GIB:.0f} GiB"
     first = f"cache = {total} · {SHARE} - {peak} = {cache / GIB:.2f} GiB"
     second = f"= {blocks:,} blocks of {size.block_bytes // 2**20} MiB = {tokens:,} tokens"
-    say(axes, MARGIN, 268, first, ha="left", bold=True)
-    say(axes, MARGIN + 45, 286, second, ha="left", bold=True)
-    foot(
-        axes,
+    sheet.say(MARGIN, 268, first, ha="left", bold=True)
+    sheet.say(MARGIN + 45, 286, second, ha="left", bold=True)
+    sheet.foot(
         310,
         f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. "
         "The peak is an example; vLLM measures it.",
@@ -64,40 +48,40 @@ def gpu_memory(axes: Axes) -> str:
     )
 
 
-def _bar(axes: Axes, parts: dict[str, tuple[int, str, str, str]]) -> None:
+def _bar(sheet: Sheet, parts: dict[str, tuple[int, str, str, str]]) -> None:
     """The parts side by side, with their names and sizes inside, or below where they are narrow."""
     x = MARGIN
     for name, (count, color, hatch, says) in parts.items():
         wide, size = INNER * count / TOTAL, f"{count / GIB:.2f} GiB"
         box = Box(x, TOP, wide, HIGH)
-        style.rectangle(axes, box, fill=color, hatch=hatch, width=2.6 if name == "KV cache" else 1)
+        sheet.rectangle(box, fill=color, hatch=hatch, width=2.6 if name == "KV cache" else 1)
         if wide > 80:
-            _inside(axes, box, [text for text in (name, size, says) if text], style.ink_on(color))
+            _inside(sheet, box, [text for text in (name, size, says) if text], style.ink_on(color))
         else:
-            _below(axes, x + wide / 2, name, size, says)
+            _below(sheet, x + wide / 2, name, size, says)
         x += wide
 
 
-def _inside(axes: Axes, box: Box, rows: list[str], ink: str) -> None:
+def _inside(sheet: Sheet, box: Box, rows: list[str], ink: str) -> None:
     """Lines in the middle of a box: its name, its size, and what is said of it."""
     x, middle = box.center
     for row, text in enumerate(rows):
         y = middle + 16 * (row - (len(rows) - 1) / 2)
-        say(axes, x, y, text, bold=not row, color=ink, size=TEXT if row < 2 else SMALL)
+        sheet.say(x, y, text, bold=not row, color=ink, size=TEXT if row < 2 else SMALL)
 
 
-def _below(axes: Axes, x: float, name: str, size: str, says: str) -> None:
+def _below(sheet: Sheet, x: float, name: str, size: str, says: str) -> None:
     """A line down from the part's middle, and its name there, within the sheet."""
-    line(axes, [x, x], [TOP + HIGH, TOP + HIGH + 16], color=MUTED)
+    sheet.line([x, x], [TOP + HIGH, TOP + HIGH + 16], color=MUTED)
     at = min(x, WIDTH - MARGIN - 32)
-    say(axes, at, TOP + HIGH + 26, name, bold=True)
-    say(axes, at, TOP + HIGH + 42, size)
-    note(axes, at, TOP + HIGH + 66, says, ha="center")
+    sheet.say(at, TOP + HIGH + 26, name, bold=True)
+    sheet.say(at, TOP + HIGH + 42, size)
+    sheet.note(at, TOP + HIGH + 66, says, ha="center")
 
 
-def _limits(axes: Axes) -> None:
+def _limits(sheet: Sheet) -> None:
     """How far the peak reaches, and how far vLLM may go."""
     reach, limit = MARGIN + INNER * PEAK / TOTAL, MARGIN + INNER * SHARE
-    bracket(axes, MARGIN + 1, reach - 1, TOP - 6, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
+    sheet.bracket(MARGIN + 1, reach - 1, TOP - 6, f"peak of the profile run: {PEAK / GIB:.0f} GiB")
     text = f"what vLLM may use: {SHARE:.0%} of {TOTAL / GIB:.0f} GiB"
-    bracket(axes, MARGIN + 1, limit - 1, TOP - 34, text)
+    sheet.bracket(MARGIN + 1, limit - 1, TOP - 34, text)

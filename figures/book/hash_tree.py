@@ -2,21 +2,7 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    S1,
-    S2,
-    arrow,
-    drawing,
-    foot,
-    in_blocks,
-    label,
-    node,
-    slots,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, S2, Sheet, drawing, in_blocks
 from pagesim.figures.style import HELD, TIMES, Box
 from pagesim.story import Story
 
@@ -31,7 +17,7 @@ BLOCK, PITCH, TALL, DOWN = 166.0, 175.0, 30.0, 76.0
 
 
 @drawing("Prefix caching: prompts share blocks as far as their beginnings are equal", 340)
-def hash_tree(axes: Axes) -> str:
+def hash_tree(sheet: Sheet) -> str:
     """Three prompts as a tree of blocks, with ids and reference counts."""
     tables = _tables()
     boxes = _boxes(tables)
@@ -41,15 +27,14 @@ def hash_tree(axes: Axes) -> str:
         for block, words in zip(table, in_blocks(prompt.split(), SIZE), strict=True):
             if block not in drawn:
                 if before:
-                    _branch(axes, before, boxes[block])
+                    _branch(sheet, before, boxes[block])
                 refs = sum(block in other for other in tables)
-                _block(axes, boxes[block], block, words, refs, PROMPTS[prompt])
+                _block(sheet, boxes[block], block, words, refs, PROMPTS[prompt])
             before = boxes[block]
         drawn.update(table)
-        _table(axes, boxes[table[-1]], number, table, PROMPTS[prompt])
+        _table(sheet, boxes[table[-1]], number, table, PROMPTS[prompt])
     first, _, third = tables
-    foot(
-        axes,
+    sheet.foot(
         294,
         f"A block's hash is computed from the hash of the block above it and its own {SIZE} "
         f"tokens. Blocks {first[-1]} and {third[-1]} hold the same four words, but not after the "
@@ -85,21 +70,21 @@ def _boxes(tables: list[list[int]]) -> dict[int, Box]:
     return found
 
 
-def _branch(axes: Axes, above: Box, box: Box) -> None:
+def _branch(sheet: Sheet, above: Box, box: Box) -> None:
     """An arrow to a block from the one before it."""
     (start, _), (end, _) = above.center, box.center
     leave = above.y + TALL
-    arrow(axes, (start, leave), (start, leave + 14), (end, leave + 14), (end, box.y - 2))
+    sheet.arrow((start, leave), (start, leave + 14), (end, leave + 14), (end, box.y - 2))
 
 
-def _block(axes: Axes, box: Box, block: int, words: Sequence[str], refs: int, own: str) -> None:
+def _block(sheet: Sheet, box: Box, block: int, words: Sequence[str], refs: int, own: str) -> None:
     """A block with its words, its id and how many tables name it."""
     shared = refs > 1
-    slots(axes, box, words, SIZE, HELD if shared else own, width=2.6 if shared else 1.4)
-    label(axes, box, block, f"{TIMES}{refs} shared" if shared else f"{TIMES}{refs}")
+    sheet.slots(box, words, SIZE, HELD if shared else own, width=2.6 if shared else 1.4)
+    sheet.label(box, block, f"{TIMES}{refs} shared" if shared else f"{TIMES}{refs}")
 
 
-def _table(axes: Axes, last: Box, number: int, table: list[int], color: str) -> None:
+def _table(sheet: Sheet, last: Box, number: int, table: list[int], color: str) -> None:
     """The name of a sequence and its table, under its last block."""
     text = f"s{number}: {', '.join(map(str, table))}"
-    node(axes, Box(last.x, last.y + TALL + 12, BLOCK, 24), text, fill=color)
+    sheet.node(Box(last.x, last.y + TALL + 12, BLOCK, 24), text, fill=color)

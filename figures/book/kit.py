@@ -5,14 +5,13 @@ A sequence has its colour, a block is a row of slots, what the reader shall look
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import palette, style
-from pagesim.figures.page import BOLD, line, wrapped
+from pagesim.figures import sheet as plain
+from pagesim.figures.page import BOLD, wrapped
 from pagesim.figures.style import INK, MUTED, PAPER, Box, Picture
 from pagesim.files.jsonl import JsonObject
 
@@ -44,7 +43,7 @@ def data(name: str) -> JsonObject:
 def drawing(
     title: str, height: float, *, titled: bool = True
 ) -> Callable[..., Callable[..., Picture]]:
-    """Make a picture of a function that draws on an axes and returns what it shows in words.
+    """Make a picture of a function that draws on a sheet and returns what it shows in words.
 
     A title of several lines makes the sheet taller, and what is drawn stays where it is.
     """
@@ -55,13 +54,14 @@ def drawing(
         def drawn(**options: Any) -> tuple[Picture, str]:
             heads = _even(title) if titled else []
             above = LEADING * max(0, len(heads) - 1)
-            figure, axes = style.sheet(WIDTH, height + above)
-            axes.set_ylim(height, -above)
+            figure, paper = plain.blank(WIDTH, height + above)
+            sheet = Sheet(paper.axes)
+            sheet.axes.set_ylim(height, -above)
             figure.heading = title
             for place, words in enumerate(heads):
                 y = MARGIN + 8 - above + LEADING * place
-                say(axes, MARGIN, y, words, size=HEADING, ha="left", bold=True)
-            return figure, f"{title}. {draw(axes, **options)}"
+                sheet.say(MARGIN, y, words, size=HEADING, ha="left", bold=True)
+            return figure, f"{title}. {draw(sheet, **options)}"
 
         return drawn
 
@@ -80,142 +80,139 @@ def _even(title: str) -> list[str]:
     return best
 
 
-def say(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = TEXT,
-    color: str = INK,
-    ha: str = "center",
-    bold: bool = False,
-) -> None:
-    """Text around a point, in lines if it has several."""
-    lines = text.split("\n")
-    for place, words in enumerate(lines):
-        down = (place - (len(lines) - 1) / 2) * size * 1.3
-        style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
+class Sheet(plain.Sheet):
+    """What a picture of the book is drawn on: more shapes, and larger type."""
 
+    def say(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = TEXT,
+        color: str = INK,
+        ha: str = "center",
+        bold: bool = False,
+    ) -> None:
+        """Text around a point, in lines if it has several."""
+        lines = text.split("\n")
+        for place, words in enumerate(lines):
+            down = (place - (len(lines) - 1) / 2) * size * 1.3
+            self.write(x, y + down, words, size=size, color=color, ha=ha, bold=bold)
 
-note = partial(say, size=SMALL, color=MUTED, ha="left")
-"""Small grey text that begins at a point."""
+    def note(self, x: float, y: float, text: str, *, color: str = MUTED, ha: str = "left") -> None:
+        """Small grey text that begins at a point."""
+        self.say(x, y, text, size=SMALL, color=color, ha=ha)
 
+    def foot(self, y: float, text: str) -> None:
+        """Small grey lines under a picture, the first one at ``y``."""
+        for place, words in enumerate(wrapped(text, INNER, SMALL)):
+            self.note(MARGIN, y + 14 * place, words)
 
-def foot(axes: Axes, y: float, text: str, *, x: float = MARGIN, room: float = INNER) -> None:
-    """Small grey lines under a picture, the first one at ``y``."""
-    for place, words in enumerate(wrapped(text, room, SMALL)):
-        note(axes, x, y + 14 * place, words)
+    def node(
+        self,
+        box: Box,
+        text: str,
+        sub: str = "",
+        *,
+        fill: str = PAPER,
+        width: float = style.THIN,
+        bold: bool = True,
+        dashed: bool = False,
+        size: float = TEXT,
+    ) -> None:
+        """A box with its name, if it has one, and under it a smaller line."""
+        self.rectangle(box, fill=fill, width=width, dashed=dashed)
+        x, y = box.center
+        ink = style.ink_on(fill)
+        rows = len(text.split("\n"))
+        if text:
+            self.say(x, y - (7 if sub else 0), text, bold=bold, color=ink, size=size)
+        if sub:
+            color = MUTED if fill in (PAPER, PANEL) else ink
+            self.say(x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
 
+    def panel(self, box: Box, title: str = "", sub: str = "") -> None:
+        """A soft ground for what belongs together."""
+        self.rectangle(box, fill=PANEL, edge=None)
+        if title:
+            self.say(box.x + 9, box.y + 14, title, ha="left", bold=True)
+        if sub:
+            self.note(box.x + 9, box.y + 29, sub)
 
-def node(
-    axes: Axes,
-    box: Box,
-    text: str,
-    sub: str = "",
-    *,
-    fill: str = PAPER,
-    width: float = style.THIN,
-    bold: bool = True,
-    dashed: bool = False,
-    size: float = TEXT,
-) -> None:
-    """A box with its name, if it has one, and under it a smaller line."""
-    style.rectangle(axes, box, fill=fill, width=width, dashed=dashed)
-    x, y = box.center
-    ink = style.ink_on(fill)
-    rows = len(text.split("\n"))
-    if text:
-        say(axes, x, y - (7 if sub else 0), text, bold=bold, color=ink, size=size)
-    if sub:
-        color = MUTED if fill in (PAPER, PANEL) else ink
-        say(axes, x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
+    def sides(self, y: float, wide: float, high: float) -> None:
+        """The grounds of a server's two sides, at the left and the right margin."""
+        self.panel(Box(MARGIN, y, wide, high), "Decides, in ids")
+        self.panel(Box(WIDTH - MARGIN - wide, y, wide, high), "Computes, in bytes")
 
+    def step(self, x: float, y: float, number: int) -> None:
+        """The dark mark around a point that numbers a step."""
+        self.node(Box(x - 9, y - 9, 18, 18), str(number), fill=INK)
 
-def panel(axes: Axes, box: Box, title: str = "", sub: str = "") -> None:
-    """A soft ground for what belongs together."""
-    style.rectangle(axes, box, fill=PANEL, edge=None)
-    if title:
-        say(axes, box.x + 9, box.y + 14, title, ha="left", bold=True)
-    if sub:
-        note(axes, box.x + 9, box.y + 29, sub)
+    def arrow(
+        self,
+        *points: Point,
+        color: str = INK,
+        width: float = 1.3,
+        head: bool = True,
+        dashed: bool = False,
+    ) -> None:
+        """A line through points of the sheet, in steps, with its head at the last."""
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        self.line(xs, ys, color=color, width=width, dashed=dashed)
+        if head:
+            (x0, y0), (x, y) = points[-2:]
+            length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
+            u, v = (x - x0) / length, (y - y0) / length
+            back = (x - 6 * u, y - 6 * v)
+            corners = [
+                (back[0] - 3.2 * v, back[1] + 3.2 * u),
+                (back[0] + 3.2 * v, back[1] - 3.2 * u),
+            ]
+            self.axes.fill(
+                *zip((x, y), *corners, strict=True),
+                facecolor=color,
+                edgecolor=color,
+                zorder=2,
+                clip_on=False,
+            )
 
+    def slots(
+        self,
+        box: Box,
+        words: Sequence[str],
+        count: int,
+        color: str | Sequence[str],
+        *,
+        width: float = 1.6,
+    ) -> list[Box]:
+        """A block: ``count`` slots side by side, the first ones with words."""
+        each = box.w / count
+        boxes = [Box(box.x + i * each, box.y, each, box.h) for i in range(count)]
+        fills = [color] * count if isinstance(color, str) else color
+        for place, slot in enumerate(boxes):
+            word, fill = (words[place], fills[place]) if place < len(words) else ("", PAPER)
+            self.node(slot, word, fill=fill, width=0.6, bold=False, size=SMALL)
+        self.rectangle(box, fill=None, width=width)
+        return boxes
 
-def sides(axes: Axes, y: float, wide: float, high: float) -> None:
-    """The grounds of a server's two sides, at the left and the right margin."""
-    panel(axes, Box(MARGIN, y, wide, high), "Decides, in ids")
-    panel(axes, Box(WIDTH - MARGIN - wide, y, wide, high), "Computes, in bytes")
+    def label(self, box: Box, block: int, said: str) -> None:
+        """The number of a block over its box, and what is said of it."""
+        self.say(box.x, box.y - 10, f"block {block}", ha="left", bold=True)
+        self.note(box.x + box.w, box.y - 10, said, ha="right")
 
-
-def step(axes: Axes, x: float, y: float, number: int) -> None:
-    """The dark mark around a point that numbers a step."""
-    node(axes, Box(x - 9, y - 9, 18, 18), str(number), fill=INK)
-
-
-def arrow(
-    axes: Axes,
-    *points: Point,
-    color: str = INK,
-    width: float = 1.3,
-    head: bool = True,
-    dashed: bool = False,
-) -> None:
-    """A line through points of the sheet, in steps, with its head at the last."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    line(axes, xs, ys, color=color, width=width, dashed=dashed)
-    if head:
-        (x0, y0), (x, y) = points[-2:]
-        length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
-        u, v = (x - x0) / length, (y - y0) / length
-        back = (x - 6 * u, y - 6 * v)
-        corners = [(back[0] - 3.2 * v, back[1] + 3.2 * u), (back[0] + 3.2 * v, back[1] - 3.2 * u)]
-        axes.fill(
-            *zip((x, y), *corners, strict=True),
-            facecolor=color,
-            edgecolor=color,
-            zorder=2,
-            clip_on=False,
-        )
-
-
-def slots(
-    axes: Axes,
-    box: Box,
-    words: Sequence[str],
-    count: int,
-    color: str | Sequence[str],
-    *,
-    width: float = 1.6,
-) -> list[Box]:
-    """A block: ``count`` slots side by side, the first ones with words."""
-    each = box.w / count
-    boxes = [Box(box.x + i * each, box.y, each, box.h) for i in range(count)]
-    fills = [color] * count if isinstance(color, str) else color
-    for place, slot in enumerate(boxes):
-        word, fill = (words[place], fills[place]) if place < len(words) else ("", PAPER)
-        node(axes, slot, word, fill=fill, width=0.6, bold=False, size=SMALL)
-    style.rectangle(axes, box, fill=None, width=width)
-    return boxes
-
-
-def label(axes: Axes, box: Box, block: int, said: str) -> None:
-    """The number of a block over its box, and what is said of it."""
-    say(axes, box.x, box.y - 10, f"block {block}", ha="left", bold=True)
-    note(axes, box.x + box.w, box.y - 10, said, ha="right")
+    def bracket(self, low: float, high: float, y: float, text: str = "", up: bool = True) -> None:
+        """A bracket over a stretch from ``low`` to ``high``, or under it, with its text beyond."""
+        sign = 1 if up else -1
+        self.line([low, low, high, high], [y, y - 4 * sign, y - 4 * sign, y], color=MUTED, width=1)
+        if text:
+            rows = len(text.split("\n"))
+            self.note((low + high) / 2, y - sign * (5 + 7 * rows), text, ha="center")
 
 
 def in_blocks(words: Sequence[str], size: int) -> list[Sequence[str]]:
     """Words as blocks hold them, ``size`` in each; the last one may have fewer."""
     return [words[begin : begin + size] for begin in range(0, len(words), size)]
-
-
-def bracket(axes: Axes, low: float, high: float, y: float, text: str = "", up: bool = True) -> None:
-    """A bracket over a stretch from ``low`` to ``high``, or under it, with its text beyond."""
-    sign = 1 if up else -1
-    line(axes, [low, low, high, high], [y, y - 4 * sign, y - 4 * sign, y], color=MUTED, width=1)
-    if text:
-        rows = len(text.split("\n"))
-        note(axes, (low + high) / 2, y - sign * (5 + 7 * rows), text, ha="center")
 
 
 def listed(items: Iterable[object]) -> str:

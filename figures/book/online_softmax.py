@@ -1,11 +1,9 @@
 """Chapter 3: attention block by block, with three running numbers."""
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import COLORS, MARGIN, drawing, note, say
-from pagesim.figures.page import line
+from pagesim.figures.book.kit import COLORS, MARGIN, Sheet, drawing
 from pagesim.figures.style import MUTED, PAPER, TIMES, Box
 
 SCORES = np.array(
@@ -33,16 +31,16 @@ def states() -> list[State]:
 
 
 @drawing("Online softmax: when a block raises the maximum, everything so far shrinks", 352)
-def online_softmax(axes: Axes) -> str:
+def online_softmax(sheet: Sheet) -> str:
     """Bars e^(s - m) after each of four blocks, with m, l and a below."""
     found, old = states(), -np.inf
     for block, state in enumerate(found):
-        _after(axes, block, state, old)
+        _after(sheet, block, state, old)
         old, *_ = state
-    _meanings(axes)
+    _meanings(sheet)
     _, total, mixed = found[-1]
-    say(axes, 528, 297, "the output", ha="right")
-    say(axes, 528, 318, f"a / l = {mixed / total:.2f}", ha="right", bold=True, size=13)
+    sheet.say(528, 297, "the output", ha="right")
+    sheet.say(528, 318, f"a / l = {mixed / total:.2f}", ha="right", bold=True, size=13)
     flat, values = np.exp(SCORES - SCORES.max()).ravel(), VALUES.ravel()
     assert np.isclose(mixed / total, flat @ values / flat.sum())
     steps = "; ".join(
@@ -55,22 +53,22 @@ def online_softmax(axes: Axes) -> str:
     )
 
 
-def _after(axes: Axes, block: int, state: State, old: float) -> None:
+def _after(sheet: Sheet, block: int, state: State, old: float) -> None:
     """Bars and running numbers after a block; ``old`` is the maximum before it."""
     left, (m, *_) = MARGIN + WIDE * block, state
-    say(axes, left + 2, 46, f"after block {block}", ha="left", bold=True)
-    _bars(axes, left + 3, block, m, old)
+    sheet.say(left + 2, 46, f"after block {block}", ha="left", bold=True)
+    _bars(sheet, left + 3, block, m, old)
     for y, name, value in zip((216, 235, 254), "mla", state, strict=True):
-        say(axes, left + 16, y, name, bold=True)
-        say(axes, left + 30, y, f"= {value:.2f}", ha="left")
+        sheet.say(left + 16, y, name, bold=True)
+        sheet.say(left + 30, y, f"= {value:.2f}", ha="left")
     if m > old and block:
         text = f"m rises: earlier\nbars {TIMES} {np.exp(old - m):.2f}"
-        note(axes, left + 2, 70, text, color=style.INK)
+        sheet.note(left + 2, 70, text, color=style.INK)
     elif block:
-        note(axes, left + 2, 63, "m stays")
+        sheet.note(left + 2, 63, "m stays")
 
 
-def _meanings(axes: Axes) -> None:
+def _meanings(sheet: Sheet) -> None:
     """What the running numbers are."""
     rows = {
         "m": "the largest score s so far; a bar is e^(s - m)",
@@ -78,11 +76,11 @@ def _meanings(axes: Axes) -> None:
         "a": f"the sum of bar {TIMES} value, here of one dimension",
     }
     for place, (name, text) in enumerate(rows.items()):
-        say(axes, MARGIN + 8, 290 + 18 * place, name, bold=True)
-        note(axes, MARGIN + 24, 290 + 18 * place, text)
+        sheet.say(MARGIN + 8, 290 + 18 * place, name, bold=True)
+        sheet.note(MARGIN + 24, 290 + 18 * place, text)
 
 
-def _bars(axes: Axes, left: float, block: int, m: float, old: float) -> None:
+def _bars(sheet: Sheet, left: float, block: int, m: float, old: float) -> None:
     """The bars of all blocks so far, dashed as they were where they have shrunk."""
     for one in range(block + 1):
         for place, score in enumerate(SCORES[one]):
@@ -90,7 +88,7 @@ def _bars(axes: Axes, left: float, block: int, m: float, old: float) -> None:
             if one < block and m > old:
                 ghost = HIGH * np.exp(score - old)
                 box = Box(x, BASE - ghost, BAR, ghost)
-                style.rectangle(axes, box, fill=PAPER, edge=MUTED, width=0.7, dashed=True)
+                sheet.rectangle(box, fill=PAPER, edge=MUTED, width=0.7, dashed=True)
             height = HIGH * np.exp(score - m)
-            style.rectangle(axes, Box(x, BASE - height, BAR, height), fill=COLORS[one], width=0.7)
-    line(axes, [left - 3, left + 120], [BASE] * 2)
+            sheet.rectangle(Box(x, BASE - height, BAR, height), fill=COLORS[one], width=0.7)
+    sheet.line([left - 3, left + 120], [BASE] * 2)

@@ -1,21 +1,7 @@
 """The parts of a server: who decides with ids, who holds bytes; and where a chapter is in it."""
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    INNER,
-    LOOK,
-    MARGIN,
-    PANEL,
-    SMALL,
-    arrow,
-    drawing,
-    foot,
-    note,
-    say,
-    sides,
-)
+from pagesim.figures.book.kit import INNER, LOOK, MARGIN, PANEL, SMALL, Sheet, drawing
 from pagesim.figures.style import MUTED, PAPER, Box
 
 IDS = {
@@ -35,14 +21,13 @@ WIDE, TALL, PARTED = 196.0, 52.0, 124.0
 
 
 @drawing("A server: one side knows only the ids of blocks, the other holds their bytes", 400)
-def server(axes: Axes, here: str = "") -> str:
+def server(sheet: Sheet, here: str = "") -> str:
     """The whole drawing; ``here`` is a part to point at."""
-    sides(axes, 38, WIDE, 304)
-    _side(axes, MARGIN, IDS, here)
-    _side(axes, MARGIN + WIDE + PARTED, BYTES, here)
-    _between(axes)
-    foot(
-        axes,
+    sheet.sides(38, WIDE, 304)
+    _side(sheet, MARGIN, IDS, here)
+    _side(sheet, MARGIN + WIDE + PARTED, BYTES, here)
+    _between(sheet)
+    sheet.foot(
         360,
         "OS: the same part of an operating system. A request would be a process there, a block a "
         "page frame, and a token that finds its last block full a page fault.",
@@ -55,48 +40,48 @@ def server(axes: Axes, here: str = "") -> str:
     )
 
 
-def _side(axes: Axes, left: float, parts: dict[str, tuple[str, str]], here: str) -> None:
+def _side(sheet: Sheet, left: float, parts: dict[str, tuple[str, str]], here: str) -> None:
     """The parts of a side under each other, with an arrow from one to the next."""
     middle, pitch = left + WIDE / 2, 216 / (len(parts) - 1)
     for place, (name, (does, alike)) in enumerate(parts.items()):
         y = 66 + pitch * place
         fill = LOOK if name == here else PAPER
-        style.rectangle(axes, Box(left + 9, y, WIDE - 18, TALL), fill=fill)
+        sheet.rectangle(Box(left + 9, y, WIDE - 18, TALL), fill=fill)
         ink = style.ink_on(fill)
-        say(axes, middle, y + 11, name, bold=True, color=ink)
-        note(axes, middle, y + 26, does, color=ink, ha="center")
+        sheet.say(middle, y + 11, name, bold=True, color=ink)
+        sheet.note(middle, y + 26, does, color=ink, ha="center")
         grey = ink if name == here else MUTED
-        note(axes, middle, y + 41, f"OS: {alike}", color=grey, ha="center")
+        sheet.note(middle, y + 41, f"OS: {alike}", color=grey, ha="center")
         if place:
             ends = (middle, y - pitch + TALL), (middle, y - 1)
-            arrow(axes, *(ends[::-1] if name == "cache engine" else ends))
+            sheet.arrow(*(ends[::-1] if name == "cache engine" else ends))
 
 
-def _between(axes: Axes) -> None:
+def _between(sheet: Sheet) -> None:
     """What the left side sends to the right one, and how ids become places there."""
     near, far = MARGIN + WIDE + 4, MARGIN + WIDE + PARTED - 4
     middle = MARGIN + WIDE + PARTED / 2
-    note(axes, middle, 66, "every step:\ntables, slots,", ha="center")
-    arrow(axes, (near, 92), (far, 92), width=2)
-    note(axes, middle, 118, "blocks to copy\nand to swap", ha="center")
-    arrow(axes, (near, 236), (far, 236), dashed=True)
-    note(axes, middle, 262, "an id here is\na page there", ha="center")
+    sheet.note(middle, 66, "every step:\ntables, slots,", ha="center")
+    sheet.arrow((near, 92), (far, 92), width=2)
+    sheet.note(middle, 118, "blocks to copy\nand to swap", ha="center")
+    sheet.arrow((near, 236), (far, 236), dashed=True)
+    sheet.note(middle, 262, "an id here is\na page there", ha="center")
 
 
 @drawing("You are here", 72, titled=False)
-def here(axes: Axes, part: str) -> str:
+def here(sheet: Sheet, part: str) -> str:
     """The parts in two lines, ``part`` lit: for the head of a chapter."""
     for row, (kind, parts) in enumerate({"ids": IDS, "bytes": BYTES}.items()):
         y = 6 + 31 * row
-        style.rectangle(axes, Box(MARGIN, y, INNER, 29), fill=PANEL, edge=None)
-        note(axes, MARGIN + 8, y + 14.5, kind)
+        sheet.rectangle(Box(MARGIN, y, INNER, 29), fill=PANEL, edge=None)
+        sheet.note(MARGIN + 8, y + 14.5, kind)
         each = (INNER - 54 - 6 * len(IDS)) / len(IDS)
         for place, name in enumerate(parts):
             lit = name == part
             box = Box(MARGIN + 54 + (each + 6) * place, y + 3.5, each, 22)
             fill = LOOK if lit else PAPER
-            style.rectangle(axes, box, fill=fill, width=2.2 if lit else 0.8)
+            sheet.rectangle(box, fill=fill, width=2.2 if lit else 0.8)
             color = style.ink_on(fill) if lit else MUTED
-            say(axes, *box.center, name, size=SMALL, bold=lit, color=color)
+            sheet.say(*box.center, name, size=SMALL, bold=lit, color=color)
     other = "bytes" if part in BYTES else "ids"
     return f"Of the server's parts this chapter is about the {part}, on the side of the {other}."

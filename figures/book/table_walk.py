@@ -1,7 +1,5 @@
 """Chapter 3: a kernel walks over a block table, and meets the blocks in its order."""
 
-from matplotlib.axes import Axes
-
 from pagesim.cache import slots_of
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
@@ -11,14 +9,9 @@ from pagesim.figures.book.kit import (
     MARGIN,
     S0,
     SMALL,
-    arrow,
+    Sheet,
     drawing,
     in_blocks,
-    node,
-    note,
-    say,
-    slots,
-    step,
 )
 from pagesim.figures.style import HELD, Box
 
@@ -32,17 +25,17 @@ TURNS = 212.0, 194.0, 176.0
 
 
 @drawing("Reading through a table: in its order, wherever the blocks are", 356)
-def table_walk(axes: Axes) -> str:
+def table_walk(sheet: Sheet) -> str:
     """The table, the pool, what is read in which order, and the way to one token."""
     entry, offset = divmod(POSITION, SIZE)
     slot = int(slots_of(TABLE, [POSITION], SIZE)[0])
-    say(axes, ENTRY + 22, 46, "block table", bold=True)
-    say(axes, POOL, 46, "the cache, block by block", ha="left", bold=True)
+    sheet.say(ENTRY + 22, 46, "block table", bold=True)
+    sheet.say(POOL, 46, "the cache, block by block", ha="left", bold=True)
     for block in range(BLOCKS):
-        _block(axes, block)
+        _block(sheet, block)
     for place, block in enumerate(TABLE):
-        _entry(axes, place, block, hit=place == entry)
-    _reading(axes)
+        _entry(sheet, place, block, hit=place == entry)
+    _reading(sheet)
     way = {
         f"position {POSITION}": 92.0,
         f"entry {POSITION} // {SIZE} = {entry}": 118.0,
@@ -50,7 +43,7 @@ def table_walk(axes: Axes) -> str:
         f"offset {POSITION} % {SIZE} = {offset}": 118.0,
         f"slot {slot}": 58.0,
     }
-    _way(axes, way)
+    _way(sheet, way)
     return (
         f"The table {', '.join(map(str, TABLE))} of ten tokens, and a pool of {BLOCKS} blocks. The "
         f"kernel reads block {TABLE[0]} first, then {TABLE[1]}, then {TABLE[2]}: the order of the "
@@ -63,45 +56,45 @@ def _row(block: float) -> float:
     return 60 + ROW * block
 
 
-def _block(axes: Axes, block: int) -> None:
+def _block(sheet: Sheet, block: int) -> None:
     """A block of the pool, with its tokens if the table names it."""
     box = Box(POOL, _row(block), CELL * SIZE, 26)
     x, middle = box.center
     if block in TABLE:
         place = TABLE.index(block)
         fills = [LOOK if SIZE * place + i == POSITION else S0 for i in range(SIZE)]
-        slots(axes, box, WORDS[place], SIZE, fills)
+        sheet.slots(box, WORDS[place], SIZE, fills)
     else:
-        style.rectangle(axes, box, fill=HELD, width=0.8)
-        note(axes, x, middle, "not in this table", ha="center", color=style.ink_on(HELD))
-    note(axes, POOL - 6, middle, str(block), ha="right")
+        sheet.rectangle(box, fill=HELD, width=0.8)
+        sheet.note(x, middle, "not in this table", ha="center", color=style.ink_on(HELD))
+    sheet.note(POOL - 6, middle, str(block), ha="right")
 
 
-def _entry(axes: Axes, place: int, block: int, hit: bool) -> None:
+def _entry(sheet: Sheet, place: int, block: int, hit: bool) -> None:
     """An entry of the table, with an arrow to its block."""
     y = _row(1 + 1.5 * place) - 8
-    node(axes, Box(ENTRY, y, 44, 28), str(block), fill=LOOK if hit else S0)
-    note(axes, ENTRY - 8, y + 14, f"entry {place}", ha="right")
-    step(axes, ENTRY + 64, y + 14, place + 1)
+    sheet.node(Box(ENTRY, y, 44, 28), str(block), fill=LOOK if hit else S0)
+    sheet.note(ENTRY - 8, y + 14, f"entry {place}", ha="right")
+    sheet.step(ENTRY + 64, y + 14, place + 1)
     turn, end = TURNS[place], _row(block) + 13
-    arrow(axes, (ENTRY + 75, y + 14), (turn, y + 14), (turn, end), (POOL - 20, end), width=1.6)
+    sheet.arrow((ENTRY + 75, y + 14), (turn, y + 14), (turn, end), (POOL - 20, end), width=1.6)
 
 
-def _reading(axes: Axes) -> None:
+def _reading(sheet: Sheet) -> None:
     """The text as the kernel meets it."""
-    say(axes, MARGIN, 266, "what the kernel reads, in this order", ha="left", bold=True)
+    sheet.say(MARGIN, 266, "what the kernel reads, in this order", ha="left", bold=True)
     each = (INNER - 16) / len(TABLE)
     for place, words in enumerate(WORDS):
         x = MARGIN + (each + 8) * place
-        step(axes, x + 9, 292, place + 1)
-        note(axes, x + 23, 292, " ".join(words), color=style.INK)
+        sheet.step(x + 9, 292, place + 1)
+        sheet.note(x + 23, 292, " ".join(words), color=style.INK)
 
 
-def _way(axes: Axes, way: dict[str, float]) -> None:
+def _way(sheet: Sheet, way: dict[str, float]) -> None:
     """From a position to its slot: the stations with their widths."""
     x = MARGIN
     for place, (text, wide) in enumerate(way.items()):
-        node(axes, Box(x, 316, wide, 26), text, fill=LOOK, size=SMALL, bold=False)
+        sheet.node(Box(x, 316, wide, 26), text, fill=LOOK, size=SMALL, bold=False)
         if place:
-            arrow(axes, (x - 14, 329), (x - 1, 329))
+            sheet.arrow((x - 14, 329), (x - 1, 329))
         x += wide + 14

@@ -1,21 +1,7 @@
 """Chapter on swapping: a sequence goes to the CPU and comes back to other blocks."""
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    S1,
-    arrow,
-    drawing,
-    foot,
-    listed,
-    node,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import MARGIN, S0, S1, Sheet, drawing, listed
 from pagesim.figures.style import CPU_HATCH, PAPER, Box
 from pagesim.story import Story
 
@@ -42,17 +28,16 @@ def moments() -> tuple[list[Moment], list[list[tuple[int, int]]]]:
 
 
 @drawing("Swapping: s0 comes back with the same bytes, in other places", 366)
-def two_pools(axes: Axes) -> str:
+def two_pools(sheet: Sheet) -> str:
     """Both pools and the table of s0 in three moments."""
     found, moves = moments()
     titles = "1. before", "2. s0 is on the CPU", "3. s0 is back"
     for place, (title, tables) in enumerate(zip(titles, found, strict=True)):
-        _moment(axes, MARGIN + PITCH * place, title, tables)
+        _moment(sheet, MARGIN + PITCH * place, title, tables)
     for place, (name, pairs) in enumerate(zip(("swap out", "swap in"), moves, strict=True)):
         x = MARGIN + PITCH * (place + 1) - (PITCH - WIDE) / 2
-        _moves(axes, x, name, "GPU → CPU" if place == 0 else "CPU → GPU", pairs)
-    foot(
-        axes,
+        _moves(sheet, x, name, "GPU → CPU" if place == 0 else "CPU → GPU", pairs)
+    sheet.foot(
         350,
         f"Ids run on through both pools, indices begin at 0 in each: block {GPU} has the index 0 "
         "on the CPU.",
@@ -66,33 +51,33 @@ def two_pools(axes: Axes) -> str:
     )
 
 
-def _moment(axes: Axes, left: float, title: str, tables: Moment) -> None:
+def _moment(sheet: Sheet, left: float, title: str, tables: Moment) -> None:
     """Both pools, each block with its owner, and the table of s0."""
-    panel(axes, Box(left, 38, WIDE, 242), title)
+    sheet.panel(Box(left, 38, WIDE, 242), title)
     owners = {block: name for name, ids in tables.items() for block in ids}
     for name, begin, count, top in (("GPU", 0, GPU, 64.0), ("CPU", GPU, CPU, 154.0)):
-        note(axes, left + 9, top + 6, f"{name} pool")
+        sheet.note(left + 9, top + 6, f"{name} pool")
         for index in range(count):
             x, y = left + 8 + 49 * (index % 3), top + 15 + 32 * (index // 3)
-            _block(axes, x, y, begin + index, owners.get(begin + index))
-    note(axes, left + 9, 260, "table of s0", color=style.INK)
+            _block(sheet, x, y, begin + index, owners.get(begin + index))
+    sheet.note(left + 9, 260, "table of s0", color=style.INK)
     for place, block in enumerate(tables["s0"]):
-        node(axes, Box(left + 78 + 25 * place, 248, 25, 24), str(block), fill=S0)
+        sheet.node(Box(left + 78 + 25 * place, 248, 25, 24), str(block), fill=S0)
 
 
-def _block(axes: Axes, x: float, y: float, block: int, owner: str | None) -> None:
+def _block(sheet: Sheet, x: float, y: float, block: int, owner: str | None) -> None:
     """A block with its owner, hatched if it is the CPU's; its text has a plain ground."""
     fill = {None: PAPER, "s0": S0, "s1": S1}[owner]
     hatch = CPU_HATCH if owner and block >= GPU else ""
-    style.rectangle(axes, Box(x, y, 46, 28), fill=fill, hatch=hatch)
-    style.rectangle(axes, Box(x + 3, y + 4, 40, 20), fill=fill, edge=None)
+    sheet.rectangle(Box(x, y, 46, 28), fill=fill, hatch=hatch)
+    sheet.rectangle(Box(x + 3, y + 4, 40, 20), fill=fill, edge=None)
     text = f"{block}: {owner}" if owner else str(block)
-    say(axes, x + 23, y + 14, text, bold=bool(owner), color=style.ink_on(fill))
+    sheet.say(x + 23, y + 14, text, bold=bool(owner), color=style.ink_on(fill))
 
 
-def _moves(axes: Axes, x: float, name: str, sides: str, pairs: list[tuple[int, int]]) -> None:
+def _moves(sheet: Sheet, x: float, name: str, sides: str, pairs: list[tuple[int, int]]) -> None:
     """What moves between two moments."""
-    arrow(axes, (x - 8, 128), (x + 8, 128), width=2)
-    say(axes, x, 296, name, bold=True)
-    note(axes, x, 312, f"indices {sides}:", ha="center")
-    say(axes, x, 328, ", ".join(f"{one} → {other}" for one, other in pairs))
+    sheet.arrow((x - 8, 128), (x + 8, 128), width=2)
+    sheet.say(x, 296, name, bold=True)
+    sheet.note(x, 312, f"indices {sides}:", ha="center")
+    sheet.say(x, 328, ", ".join(f"{one} → {other}" for one, other in pairs))

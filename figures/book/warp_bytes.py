@@ -1,21 +1,6 @@
 """Chapter on the CUDA kernel: the bytes of one load of a warp, in two layouts of the keys."""
 
-from matplotlib.axes import Axes
-
-from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    COLORS,
-    INNER,
-    MARGIN,
-    SMALL,
-    arrow,
-    data,
-    drawing,
-    node,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import COLORS, INNER, MARGIN, SMALL, Sheet, data, drawing
 from pagesim.figures.style import HELD, MUTED, Box
 from pagesim.files.jsonl import JsonObject
 
@@ -24,7 +9,7 @@ LANE = INNER / 32
 
 
 @drawing("One load of a warp: vLLM's key layout leaves no byte unused", 360)
-def warp_bytes(axes: Axes) -> str:
+def warp_bytes(sheet: Sheet) -> str:
     """A warp, its groups and tokens; under it what they read of memory, twice."""
     found = data("thread_map")
     config, tokens = found["config"], found["k"][0]["token"]
@@ -32,18 +17,18 @@ def warp_bytes(axes: Axes) -> str:
     row = config["head_size"] * config["cache_bytes"]
     naive = _sectors(found["footprints"]["k_token_major"])
     ours = _sectors(found["footprints"]["k"])
-    _warp(axes, tokens, group)
-    panel(axes, Box(MARGIN, 114, INNER, 112), "natural: the key of a token lies in one piece")
-    _apart(axes, 158, len(naive), piece)
+    _warp(sheet, tokens, group)
+    sheet.panel(Box(MARGIN, 114, INNER, 112), "natural: the key of a token lies in one piece")
+    _apart(sheet, 158, len(naive), piece)
     moved = f"{SECTOR * len(naive)} bytes moved, {sum(naive)} wanted"
-    note(axes, MARGIN + 9, 208, f"{len(naive)} sectors, {row} bytes apart: {moved}")
+    sheet.note(MARGIN + 9, 208, f"{len(naive)} sectors, {row} bytes apart: {moved}")
     together = f"vLLM: the same {piece} bytes of all tokens lie together"
-    panel(axes, Box(MARGIN, 238, INNER, 112), together)
-    _together(axes, 276, len(ours), piece)
+    sheet.panel(Box(MARGIN, 238, INNER, 112), together)
+    _together(sheet, 276, len(ours), piece)
     moved = f"{SECTOR * len(ours)} bytes moved, all wanted"
-    note(axes, MARGIN + 9, 332, f"{len(ours)} sectors in a row: {moved}")
-    style.rectangle(axes, Box(392, 202, 16, 12), fill=HELD, width=0.7)
-    note(axes, 414, 208, "not wanted")
+    sheet.note(MARGIN + 9, 332, f"{len(ours)} sectors in a row: {moved}")
+    sheet.rectangle(Box(392, 202, 16, 12), fill=HELD, width=0.7)
+    sheet.note(414, 208, "not wanted")
     return (
         f"A warp has 32 lanes in {len(tokens) // group} groups of {group}, and each group loads "
         f"{piece} bytes of the key of its token. Where the key of a token lies in one piece, these "
@@ -53,17 +38,17 @@ def warp_bytes(axes: Axes) -> str:
     )
 
 
-def _warp(axes: Axes, tokens: list[int], group: int) -> None:
+def _warp(sheet: Sheet, tokens: list[int], group: int) -> None:
     """The lanes in their groups, each with the token that it reads."""
     text = f"a warp: 32 lanes; each group of {group} has a token of the block"
-    say(axes, MARGIN, 46, text, ha="left", bold=True)
+    sheet.say(MARGIN, 46, text, ha="left", bold=True)
     for lane, token in enumerate(tokens):
         box = Box(MARGIN + LANE * lane, 62, LANE, 24)
-        _piece(axes, box, token, str(lane))
+        _piece(sheet, box, token, str(lane))
         if lane % group == 0:
             whole = Box(box.x, box.y, LANE * group, 24)
-            style.rectangle(axes, whole, fill=None, width=1.6)
-            say(axes, whole.center[0], 97, f"t{token}", size=SMALL, bold=True)
+            sheet.rectangle(whole, fill=None, width=1.6)
+            sheet.say(whole.center[0], 97, f"t{token}", size=SMALL, bold=True)
 
 
 def _sectors(lines: list[JsonObject]) -> list[int]:
@@ -71,22 +56,22 @@ def _sectors(lines: list[JsonObject]) -> list[int]:
     return [count for one in lines for count in one["bytes"] if count]
 
 
-def _apart(axes: Axes, y: float, count: int, piece: int) -> None:
+def _apart(sheet: Sheet, y: float, count: int, piece: int) -> None:
     """A sector for each token: its piece, the bytes that are not wanted, and a gap."""
     wide, pitch = 22.0, 31.0
     each = wide * piece / SECTOR
     for token in range(count):
         x = MARGIN + 12 + pitch * token
-        _piece(axes, Box(x, y, each, 28), token)
+        _piece(sheet, Box(x, y, each, 28), token)
         for place in range(1, SECTOR // piece):
-            style.rectangle(axes, Box(x + each * place, y, each, 28), fill=HELD, width=0.6)
-        style.rectangle(axes, Box(x, y, wide, 28), fill=None, width=1.4)
-        say(axes, x + each / 2, y - 8, f"t{token}", size=SMALL)
+            sheet.rectangle(Box(x + each * place, y, each, 28), fill=HELD, width=0.6)
+        sheet.rectangle(Box(x, y, wide, 28), fill=None, width=1.4)
+        sheet.say(x + each / 2, y - 8, f"t{token}", size=SMALL)
         gap = (x + wide + 1, y + 14), (x + pitch - 1, y + 14)
-        arrow(axes, *gap, head=False, color=MUTED, dashed=True)
+        sheet.arrow(*gap, head=False, color=MUTED, dashed=True)
 
 
-def _together(axes: Axes, y: float, count: int, piece: int) -> None:
+def _together(sheet: Sheet, y: float, count: int, piece: int) -> None:
     """Sectors side by side, full of the tokens' pieces."""
     wide, per = 48.0, SECTOR // piece
     each = wide * piece / SECTOR
@@ -94,10 +79,10 @@ def _together(axes: Axes, y: float, count: int, piece: int) -> None:
         x = MARGIN + 12 + wide * sector
         for place in range(per):
             token = per * sector + place
-            _piece(axes, Box(x + each * place, y, each, 28), token, f"t{token}")
-        style.rectangle(axes, Box(x, y, wide, 28), fill=None, width=1.4)
+            _piece(sheet, Box(x + each * place, y, each, 28), token, f"t{token}")
+        sheet.rectangle(Box(x, y, wide, 28), fill=None, width=1.4)
 
 
-def _piece(axes: Axes, box: Box, token: int, text: str = "") -> None:
+def _piece(sheet: Sheet, box: Box, token: int, text: str = "") -> None:
     """What belongs to a token: neighbours differ in colour."""
-    node(axes, box, text, fill=COLORS[token % 2], width=0.6, bold=False, size=SMALL)
+    sheet.node(box, text, fill=COLORS[token % 2], width=0.6, bold=False, size=SMALL)

@@ -1,20 +1,7 @@
 """Chapter on long sequences: when splitting pays."""
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    COLORS,
-    LOOK,
-    MARGIN,
-    bracket,
-    drawing,
-    foot,
-    node,
-    note,
-    panel,
-    say,
-)
+from pagesim.figures.book.kit import COLORS, LOOK, MARGIN, Sheet, drawing
 from pagesim.figures.style import Box
 
 SEATS, PROGRAMS, PAGES, PRICE = 8, 4, 12, 1
@@ -22,7 +9,7 @@ PARTS = (1, 2, 3)
 UNIT, ROW = 11.8, 17.0
 
 
-def waves(parts: int) -> tuple[int, int, int]:
+def times(parts: int) -> tuple[int, int, int]:
     """Waves, the pages of a program, and the whole time; each part pays the price."""
     count = -(-PROGRAMS * parts // SEATS)
     each = -(-PAGES // parts)
@@ -30,13 +17,12 @@ def waves(parts: int) -> tuple[int, int, int]:
 
 
 @drawing("Splitting pays best when all programs fit into one wave", 310)
-def partitions_in_waves(axes: Axes) -> str:
+def waves(sheet: Sheet) -> str:
     """The same work in 1, 2 and 3 partitions on a GPU with room for 8, over time."""
-    texts = [_run(axes, MARGIN + 178 * place, parts) for place, parts in enumerate(PARTS)]
-    style.rectangle(axes, Box(MARGIN, 270, 14, 14), fill=LOOK)
-    note(axes, MARGIN + 22, 277, "the price of a partition")
-    foot(
-        axes,
+    texts = [_run(sheet, MARGIN + 178 * place, parts) for place, parts in enumerate(PARTS)]
+    sheet.rectangle(Box(MARGIN, 270, 14, 14), fill=LOOK)
+    sheet.note(MARGIN + 22, 277, "the price of a partition")
+    sheet.foot(
         296,
         f"A row is one of {SEATS} seats, dashed while it is empty. The unit of time is one page.",
     )
@@ -44,25 +30,25 @@ def partitions_in_waves(axes: Axes) -> str:
     return f"{where}. {'; '.join(texts)}."
 
 
-def _run(axes: Axes, left: float, parts: int) -> str:
+def _run(sheet: Sheet, left: float, parts: int) -> str:
     """The programs in their seats, wave after wave; returns it in words."""
-    count, each, time = waves(parts)
+    count, each, time = times(parts)
     price = PRICE * (parts > 1)
     name = "no partitions" if parts == 1 else f"{parts} partitions"
     named = "wave" if count == 1 else "waves"
-    panel(axes, Box(left, 38, 160, 222), name, f"{PROGRAMS * parts} programs, {count} {named}")
+    sheet.panel(Box(left, 38, 160, 222), name, f"{PROGRAMS * parts} programs, {count} {named}")
     seats = [Box(left + 9, 78 + (ROW + 2) * seat, UNIT * time, ROW) for seat in range(SEATS)]
     for seat in seats:
-        style.rectangle(axes, seat, edge=style.MUTED, width=0.7, dashed=True)
+        sheet.rectangle(seat, edge=style.MUTED, width=0.7, dashed=True)
     for program in range(PROGRAMS * parts):
         wave, place = divmod(program, SEATS)
         sequence, y = program // parts, seats[place].y
         begin = left + 9 + UNIT * (each + price) * wave
         box = Box(begin, y, UNIT * each, ROW)
-        node(axes, box, f"s{sequence}", fill=COLORS[sequence], bold=False)
+        sheet.node(box, f"s{sequence}", fill=COLORS[sequence], bold=False)
         if price:
             end = Box(begin + UNIT * each, y, UNIT * price, ROW)
-            style.rectangle(axes, end, fill=LOOK)
-    bracket(axes, left + 9, left + 9 + UNIT * time, 232, up=False)
-    say(axes, left + 9 + UNIT * time / 2, 248, f"time {time}", bold=True)
+            sheet.rectangle(end, fill=LOOK)
+    sheet.bracket(left + 9, left + 9 + UNIT * time, 232, up=False)
+    sheet.say(left + 9 + UNIT * time / 2, 248, f"time {time}", bold=True)
     return f"{name}: {PROGRAMS * parts} programs in {count} {named}, time {time}"

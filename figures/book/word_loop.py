@@ -1,21 +1,19 @@
 """Chapter "Text": what a language model adds to the server of chapter 0."""
 
-from matplotlib.axes import Axes
-
-from pagesim.figures.book.kit import LOOK, MARGIN, WIDTH, arrow, drawing, node, note, sides
+from pagesim.figures.book.kit import LOOK, MARGIN, WIDTH, Sheet, drawing
 from pagesim.figures.style import Box
 
 SIDE = 200.0
 
 
 @drawing("New in this chapter: a model, and words that go around once a step", 306)
-def word_loop(axes: Axes) -> str:
+def word_loop(sheet: Sheet) -> str:
     """The two sides of the server, and above them the way of a word."""
     right = WIDTH - MARGIN - SIDE
-    _words(axes, right)
-    _parts(axes, right)
-    _ways(axes, right)
-    note(axes, MARGIN, 292, "Yellow: new. The rest is as in chapter 0.")
+    _words(sheet, right)
+    _parts(sheet, right)
+    _ways(sheet, right)
+    sheet.note(MARGIN, 292, "Yellow: new. The rest is as in chapter 0.")
     return (
         "The server of chapter 0, with its two sides: scheduler and block manager decide in ids, "
         "kernels compute in bytes. New are the prompt, its tokens, the model, the logits and the "
@@ -26,7 +24,7 @@ def word_loop(axes: Axes) -> str:
     )
 
 
-def _words(axes: Axes, right: float) -> None:
+def _words(sheet: Sheet, right: float) -> None:
     """What a word is on its way: the next one becomes a token again."""
     places = {
         "prompt": (MARGIN, "text"),
@@ -35,33 +33,33 @@ def _words(axes: Axes, right: float) -> None:
         "logits": (right + 106, "one per word"),
     }
     for name, (x, says) in places.items():
-        node(axes, Box(x, 40, 94, 40), name, says, fill=LOOK)
-    arrow(axes, (MARGIN + 94, 60), (MARGIN + 104, 60))
-    arrow(axes, (right + 106, 60), (right + 96, 60))
-    arrow(axes, (right - 1, 60), (MARGIN + 202, 60), width=2)
-    note(axes, WIDTH / 2, 78, "is the\nnext token", ha="center")
+        sheet.node(Box(x, 40, 94, 40), name, says, fill=LOOK)
+    sheet.arrow((MARGIN + 94, 60), (MARGIN + 104, 60))
+    sheet.arrow((right + 106, 60), (right + 96, 60))
+    sheet.arrow((right - 1, 60), (MARGIN + 202, 60), width=2)
+    sheet.note(WIDTH / 2, 78, "is the\nnext token", ha="center")
 
 
-def _parts(axes: Axes, right: float) -> None:
+def _parts(sheet: Sheet, right: float) -> None:
     """Both sides of the server, with two parts each."""
-    sides(axes, 118, SIDE, 156)
+    sheet.sides(118, SIDE, 156)
     left, wide = MARGIN + 9, SIDE - 18
-    node(axes, Box(left, 146, wide, 52), "scheduler", "which tokens are next")
-    node(axes, Box(left, 214, wide, 52), "block manager", "tables and slots")
-    node(axes, Box(right + 9, 146, wide, 52), "model", "every token, layer by layer", fill=LOOK)
-    node(axes, Box(right + 9, 214, wide, 52), "kernels", "write and read the pages")
+    sheet.node(Box(left, 146, wide, 52), "scheduler", "which tokens are next")
+    sheet.node(Box(left, 214, wide, 52), "block manager", "tables and slots")
+    sheet.node(Box(right + 9, 146, wide, 52), "model", "every token, layer by layer", fill=LOOK)
+    sheet.node(Box(right + 9, 214, wide, 52), "kernels", "write and read the pages")
 
 
-def _ways(axes: Axes, right: float) -> None:
+def _ways(sheet: Sheet, right: float) -> None:
     """What the words give to the parts, and the parts to each other and to the words."""
     tokens, logits = MARGIN + 153, right + 153
-    arrow(axes, (tokens, 81), (tokens, 144), width=2)
-    arrow(axes, (MARGIN + SIDE / 2, 198), (MARGIN + SIDE / 2, 212))
-    arrow(axes, (logits, 144), (logits, 82), width=2)
+    sheet.arrow((tokens, 81), (tokens, 144), width=2)
+    sheet.arrow((MARGIN + SIDE / 2, 198), (MARGIN + SIDE / 2, 212))
+    sheet.arrow((logits, 144), (logits, 82), width=2)
     for x, ends in ((right + 70, (198, 212)), (right + SIDE - 70, (213, 200))):
-        arrow(axes, *((x, y) for y in ends))
-    note(axes, right + 64, 205, "q, k, v", ha="right")
-    note(axes, right + SIDE - 64, 205, "output")
+        sheet.arrow(*((x, y) for y in ends))
+    sheet.note(right + 64, 205, "q, k, v", ha="right")
+    sheet.note(right + SIDE - 64, 205, "output")
     for y, above, text in ((172, 22, "tokens,\npositions"), (240, 14, "tables, slots")):
-        arrow(axes, (MARGIN + SIDE + 2, y), (right - 2, y), width=2)
-        note(axes, WIDTH / 2, y - above, text, ha="center")
+        sheet.arrow((MARGIN + SIDE + 2, y), (right - 2, y), width=2)
+        sheet.note(WIDTH / 2, y - above, text, ha="center")

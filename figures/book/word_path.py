@@ -1,22 +1,6 @@
 """Chapter "Text": the pages that an output needs, and what a damaged page does."""
 
-from matplotlib.axes import Axes
-
-from pagesim.figures import style
-from pagesim.figures.book.kit import (
-    MARGIN,
-    S0,
-    arrow,
-    data,
-    drawing,
-    foot,
-    listed,
-    node,
-    note,
-    say,
-    slots,
-)
-from pagesim.figures.page import line
+from pagesim.figures.book.kit import MARGIN, S0, Sheet, data, drawing, listed
 from pagesim.figures.style import Box
 
 ROW = 36.0
@@ -28,7 +12,7 @@ BAD = "#D55E00"
 
 
 @drawing("One damaged page: the output goes wrong at the word that needs it", 338)
-def word_path(axes: Axes) -> str:
+def word_path(sheet: Sheet) -> str:
     """A page for each word of an output, and the words that come out with and without one."""
     found = data("word_path")
     right, wrong = found["right"].split(), found["wrong"].split()
@@ -36,21 +20,20 @@ def word_path(axes: Axes) -> str:
     blocks = dict(zip(pages, found["blocks"], strict=True))
     harmed = blocks[found["damaged"].split()[0]]
     asked = [found["start"], *right[:-1]]
-    _heads(axes, harmed)
+    _heads(sheet, harmed)
     for row, word in enumerate(asked):
         y, block = 76 + ROW * row, blocks[word]
-        node(axes, Box(NEWEST, y, 80, 26), word, bold=False)
-        arrow(axes, (NEWEST + 81, y + 13), (PAGE - 2, y + 13))
-        _page(axes, y, [] if block == harmed else pages[word])
-        note(axes, PAGE + sum(WIDE) + 6, y + 13, f"block {block}")
+        sheet.node(Box(NEWEST, y, 80, 26), word, bold=False)
+        sheet.arrow((NEWEST + 81, y + 13), (PAGE - 2, y + 13))
+        _page(sheet, y, [] if block == harmed else pages[word])
+        sheet.note(PAGE + sum(WIDE) + 6, y + 13, f"block {block}")
         if block == harmed:
-            _crossed_out(axes, y)
+            _crossed_out(sheet, y)
         for x, words in ((FIRST, right), (SECOND, wrong)):
             if row < len(words):
                 fill = S0 if words[row] == right[row] else BAD
-                node(axes, Box(x, y, 88, 26), words[row], fill=fill)
-    foot(
-        axes,
+                sheet.node(Box(x, y, 88, 26), words[row], fill=fill)
+    sheet.foot(
         306,
         f'The page of "{found["damaged"]}" is zero. The words before it is needed are right; the '
         "word that it should give is not. A full stop ends the route.",
@@ -63,7 +46,7 @@ def word_path(axes: Axes) -> str:
     )
 
 
-def _heads(axes: Axes, harmed: int) -> None:
+def _heads(sheet: Sheet, harmed: int) -> None:
     """What the columns are."""
     heads = {
         NEWEST + 40: "the newest\nword",
@@ -72,19 +55,19 @@ def _heads(axes: Axes, harmed: int) -> None:
         SECOND + 44: f"with block {harmed}\nset to zero",
     }
     for x, head in heads.items():
-        say(axes, x, 52, head)
+        sheet.say(x, 52, head)
 
 
-def _page(axes: Axes, y: float, words: list[str]) -> None:
+def _page(sheet: Sheet, y: float, words: list[str]) -> None:
     """A page with its words, or empty."""
     x = PAGE
     for wide, word in zip(WIDE, words, strict=False):
-        slots(axes, Box(x, y, wide, 26), [word], 1, S0, width=0.6)
+        sheet.slots(Box(x, y, wide, 26), [word], 1, S0, width=0.6)
         x += wide
-    style.rectangle(axes, Box(PAGE, y, sum(WIDE), 26), fill=None, width=1.6)
+    sheet.rectangle(Box(PAGE, y, sum(WIDE), 26), fill=None, width=1.6)
 
 
-def _crossed_out(axes: Axes, y: float) -> None:
+def _crossed_out(sheet: Sheet, y: float) -> None:
     """Two strokes through the damaged page."""
     for ends in ((y, y + 26), (y + 26, y)):
-        line(axes, (PAGE, PAGE + sum(WIDE)), ends, color=BAD, width=2.5)
+        sheet.line((PAGE, PAGE + sum(WIDE)), ends, color=BAD, width=2.5)

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from pagesim.errors import UsageError
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
@@ -83,6 +82,159 @@ def owners_of(trace: Facts) -> dict[Slot, list[int]]:
     return owners
 
 
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """A trace as it is drawn: its rows, who owns each slot, and what the sequences are called."""
+
+    trace: Facts
+    rows: list[Row]
+    owners: Mapping[Slot, list[int]]
+    names: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        """Slots of a block."""
+        return int(self.trace["block_size"])
+
+    def words(self) -> str:
+        """For each row the blocks that were touched; then what is wrong."""
+        sentences = [f"What {self.trace['name']} touched, one row per program."]
+        for row in self.rows[:MAX_ROWS]:
+            blocks = list(dict.fromkeys(block for block, _ in row.slots))
+            many = len(row.indices)
+            subject = f"{many} programs" if many > 1 else "One program"
+            if row.sequences:
+                subject += f" for {' and '.join(self.names[seq] for seq in row.sequences)}"
+            verb = ("write" if row.writes else "read") + ("" if many > 1 else "s")
+            slots = counted(len(row.slots), "slot")
+            where = f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
+            sentences.append(f"{subject} {verb} {slots} in {where}.")
+        if len(self.rows) > MAX_ROWS:
+            sentences.append(f"{len(self.rows) - MAX_ROWS} more rows.")
+        foreign = sum(len(self.foreign(row)) for row in self.rows)
+        if self.trace["sequences"]:
+            wrong = (
+                "1 slot belongs to no sequence of the program that touched it."
+                if foreign == 1
+                else f"{foreign} slots belong to no sequence of the program that touched them."
+            )
+            sentences.append(wrong if foreign else "No program touches a slot of another sequence.")
+        return " ".join(sentences)
+
+    def foreign(self, row: Row) -> list[Slot]:
+        """Slots of a row that none of its sequences owns."""
+        if not self.owners:
+            return []
+        mine = set(row.sequences)
+        return [slot for slot in row.slots if not mine.intersection(self.owners.get(slot, ()))]
+
+    def draw(self, title: str | None) -> Picture:
+        """The sheet with its rows."""
+        slots = [*self.owners, *(slot for row in self.rows for slot in row.slots)]
+        touched = {block for block, _ in slots}
+        total = self.trace["num_blocks"]
+        blocks = list(range(total)) if total <= MAX_BLOCKS else sorted(touched)[:MAX_BLOCKS]
+        shown = self.rows[:MAX_ROWS]
+        top = MARGIN + (24.0 if title else 0.0) + HEADER
+        below = top + (ROW + 2 * GAP if self.owners else 0.0)
+        height = below + len(shown) * (ROW + GAP) + 46.0
+        figure, sheet = blank(style.WIDTH, height, title)
+
+        room = style.WIDTH - 2 * MARGIN - LABEL - COUNT
+        pitch = min(room / len(blocks), 60.0)
+        place = {block: MARGIN + LABEL + number * pitch for number, block in enumerate(blocks)}
+        width = pitch - SPACE
+
+        cells = {block: Box(x, top, width, ROW) for block, x in place.items()}
+        self._heads(sheet, cells)
+        for number, row in enumerate(shown):
+            y = below + number * (ROW + GAP)
+            self._label(sheet, row, y)
+            self._touched(sheet, row, {b: Box(x, y, width, ROW) for b, x in place.items()})
+            text = f"{len(row.slots)}, {_bytes(row.num_bytes)}"
+            sheet.write(style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
+        omitted = {
+            "rows": len(self.rows) - len(shown),
+            "blocks that are touched": len(touched - set(blocks)),
+        }
+        left_out = [f"{count} more {what}" for what, count in omitted.items() if count > 0]
+        self._legend(sheet, height - 30.0, left_out)
+        return figure
+
+    def _heads(self, sheet: Sheet, cells: Mapping[int, Box]) -> None:
+        """The ids of the blocks, and below them whose tokens they hold."""
+        top = next(iter(cells.values())).y
+        sheet.write(MARGIN, top - 8, "Physical block", ha="left", bold=True)
+        for block, box in cells.items():
+            sheet.write(box.center[0], top - 8, str(block), color=style.MUTED)
+        sheet.write(style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
+        if self.owners:
+            sheet.write(MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
+            for block, box in cells.items():
+                self._owner_cell(sheet, box, block)
+
+    def _owner_cell(self, sheet: Sheet, box: Box, block: int) -> None:
+        """A block in the tables: its owners' colours, slot by slot."""
+        present = sorted({seq for (b, _), its in self.owners.items() if b == block for seq in its})
+        slots, slot = _slots_of(box), box.w / self.size
+        for number, seq in enumerate(present):
+            # Several owners are stacked, each over the slots that it fills.
+            height = slots.h / len(present)
+            filled = [row for row in range(self.size) if seq in self.owners.get((block, row), ())]
+            for row in filled:
+                part = Box(slots.x + row * slot, slots.y + number * height, slot, height)
+                sheet.rectangle(part, fill=style.color_of(seq), edge=None)
+        sheet.rectangle(box, fill=None, width=style.THICK if len(present) > 1 else style.THIN)
+        label = " ".join(self.names[seq] for seq in present)
+        if style.text_width(label) + 4 > box.w:
+            label = f"{style.TIMES}{len(present)}"
+        sheet.write(box.center[0], box.y + WORDS / 2, label, bold=True)
+
+    def _label(self, sheet: Sheet, row: Row, y: float) -> None:
+        x = MARGIN
+        for seq in row.sequences:
+            sheet.rectangle(Box(x, y + 7, 11, 11), fill=style.color_of(seq))
+            x += 14
+        called = " ".join(self.names[seq] for seq in row.sequences)
+        sheet.write(x + 2, y + ROW / 2, called, size=9, ha="left", bold=True)
+        x += 8 + style.text_width(called, 9) * 1.15 if called else 0
+        plural = "s" if len(row.heads) > 1 else ""
+        heads = f"  head{plural} {_ranges(row.heads)}" if row.heads else ""
+        sheet.write(x, y + ROW / 2, row.place + heads, ha="left")
+
+    def _touched(self, sheet: Sheet, row: Row, cells: Mapping[int, Box]) -> None:
+        """The slots of one row: filled, numbered block by block in the order of the first touch."""
+        foreign = set(self.foreign(row))
+        order = {block: n for n, block in enumerate(dict.fromkeys(b for b, _ in row.slots), 1)}
+        color = style.color_of(row.sequences[0]) if row.sequences else style.HELD
+        for block, box in cells.items():
+            slots, slot = _slots_of(box), box.w / self.size
+            for place in sorted(place for b, place in row.slots if b == block):
+                part = Box(slots.x + place * slot, slots.y, slot, slots.h)
+                wrong = (block, place) in foreign
+                fill, hatch = (style.PAPER, FOREIGN_HATCH) if wrong else (color, "")
+                sheet.rectangle(part, fill=fill, edge=None, hatch=hatch)
+            sheet.rectangle(box, fill=None, edge=style.INK if block in order else style.HELD)
+            if block in order:
+                sheet.write(box.center[0], box.y + WORDS / 2, str(order[block]))
+
+    def _legend(self, sheet: Sheet, y: float, left_out: list[str]) -> None:
+        verb = "written" if any(row.writes for row in self.rows) else "read"
+        entries = [(style.HELD, "", f"filled: slots {verb}")]
+        if any(self.foreign(row) for row in self.rows):
+            entries.append((style.PAPER, FOREIGN_HATCH, "crossed: not its sequence's slots"))
+        x = MARGIN
+        for fill, hatch, text in entries:
+            sheet.rectangle(Box(x, y, 12, 11), fill=fill, hatch=hatch)
+            sheet.write(x + 18, y + 6, text, ha="left", color=style.MUTED)
+            x += 36 + style.text_width(text)
+        text = f"1, 2, …: order of the blocks    (x, y, z): programs of the grid, {DOT} = any"
+        sheet.write(x, y + 6, text, ha="left", color=style.MUTED)
+        if left_out:
+            text = f"Not shown: {', '.join(left_out)}"
+            sheet.write(MARGIN, y + 20, text, ha="left", color=style.MUTED)
+
+
 @style.picture
 def access_map(
     source: Plain, *, names: Sequence[str] | None = None, title: str | None = None
@@ -103,180 +255,13 @@ def access_map(
     called = list(names or (chr(ord("A") + number % 26) for number in range(count)))
     if len(called) < count:
         raise UsageError(f"names has {len(called)} names for {count} sequences")
-    return _draw(trace, rows, owners, called, title), _words(trace, rows, owners, called)
-
-
-def _words(
-    trace: Facts, rows: list[Row], owners: Mapping[Slot, list[int]], called: Sequence[str]
-) -> str:
-    """For each row the blocks that were touched; then what is wrong."""
-    sentences = [f"What {trace['name']} touched, one row per program."]
-    for row in rows[:MAX_ROWS]:
-        blocks = list(dict.fromkeys(block for block, _ in row.slots))
-        many = len(row.indices)
-        subject = f"{many} programs" if many > 1 else "One program"
-        if row.sequences:
-            subject += f" for {' and '.join(called[seq] for seq in row.sequences)}"
-        verb = ("write" if row.writes else "read") + ("" if many > 1 else "s")
-        slots = counted(len(row.slots), "slot")
-        where = f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
-        sentences.append(f"{subject} {verb} {slots} in {where}.")
-    if len(rows) > MAX_ROWS:
-        sentences.append(f"{len(rows) - MAX_ROWS} more rows.")
-    foreign = sum(len(_foreign(row, owners)) for row in rows)
-    if trace["sequences"]:
-        wrong = (
-            "1 slot belongs to no sequence of the program that touched it."
-            if foreign == 1
-            else f"{foreign} slots belong to no sequence of the program that touched them."
-        )
-        sentences.append(wrong if foreign else "No program touches a slot of another sequence.")
-    return " ".join(sentences)
-
-
-def _foreign(row: Row, owners: Mapping[Slot, list[int]]) -> list[Slot]:
-    """Slots of a row that none of its sequences owns."""
-    if not owners:
-        return []
-    return [slot for slot in row.slots if not set(owners.get(slot, ())) & set(row.sequences)]
-
-
-def _draw(
-    trace: Facts,
-    rows: list[Row],
-    owners: Mapping[Slot, list[int]],
-    names: list[str],
-    title: str | None,
-) -> Picture:
-    touched = {block for row in rows for block, _ in row.slots} | {block for block, _ in owners}
-    total = trace["num_blocks"]
-    blocks = list(range(total)) if total <= MAX_BLOCKS else sorted(touched)[:MAX_BLOCKS]
-    shown = rows[:MAX_ROWS]
-    top = MARGIN + (24.0 if title else 0.0) + HEADER
-    below = top + (ROW + 2 * GAP if owners else 0.0)
-    height = below + len(shown) * (ROW + GAP) + 46.0
-    figure, axes = style.sheet(style.WIDTH, height, title)
-
-    room = style.WIDTH - 2 * MARGIN - LABEL - COUNT
-    pitch = min(room / len(blocks), 60.0)
-    place = {block: MARGIN + LABEL + number * pitch for number, block in enumerate(blocks)}
-    width, size = pitch - SPACE, trace["block_size"]
-
-    cells = {block: Box(x, top, width, ROW) for block, x in place.items()}
-    _heads(axes, cells, size, owners, names)
-    for number, row in enumerate(shown):
-        y = below + number * (ROW + GAP)
-        _label(axes, row, names, y)
-        _touched(axes, row, {b: Box(x, y, width, ROW) for b, x in place.items()}, size, owners)
-        text = f"{len(row.slots)}, {_bytes(row.num_bytes)}"
-        style.write(axes, style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
-    omitted = {
-        "rows": len(rows) - len(shown),
-        "blocks that are touched": len(touched - set(blocks)),
-    }
-    left_out = [f"{count} more {what}" for what, count in omitted.items() if count > 0]
-    _legend(axes, height - 30.0, rows, owners, left_out)
-    return figure
-
-
-def _heads(
-    axes: Axes,
-    cells: Mapping[int, Box],
-    size: int,
-    owners: Mapping[Slot, list[int]],
-    names: Sequence[str],
-) -> None:
-    """The ids of the blocks, and below them whose tokens they hold."""
-    top = next(iter(cells.values())).y
-    style.write(axes, MARGIN, top - 8, "Physical block", ha="left", bold=True)
-    for block, box in cells.items():
-        style.write(axes, box.center[0], top - 8, str(block), color=style.MUTED)
-    style.write(axes, style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
-    if owners:
-        style.write(axes, MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
-        for block, box in cells.items():
-            _owner_cell(axes, box, block, size, owners, names)
-
-
-def _owner_cell(
-    axes: Axes,
-    box: Box,
-    block: int,
-    size: int,
-    owners: Mapping[Slot, list[int]],
-    names: Sequence[str],
-) -> None:
-    """A block in the tables: its owners' colours, slot by slot."""
-    present = sorted({seq for row in range(size) for seq in owners.get((block, row), ())})
-    slots, slot = _slots_of(box), box.w / size
-    for number, seq in enumerate(present):
-        # Several owners are stacked, each over the slots that it fills.
-        height = slots.h / len(present)
-        filled = [row for row in range(size) if seq in owners.get((block, row), ())]
-        for row in filled:
-            part = Box(slots.x + row * slot, slots.y + number * height, slot, height)
-            style.rectangle(axes, part, fill=style.color_of(seq), edge=None)
-    style.rectangle(axes, box, fill=None, width=style.THICK if len(present) > 1 else style.THIN)
-    label = " ".join(names[seq] for seq in present)
-    if style.text_width(label) + 4 > box.w:
-        label = f"{style.TIMES}{len(present)}"
-    style.write(axes, box.center[0], box.y + WORDS / 2, label, bold=True)
+    drawn = Accesses(trace, rows, owners, called)
+    return drawn.draw(title), drawn.words()
 
 
 def _slots_of(box: Box) -> Box:
     """The lower part of a cell, which shows a block's slots side by side."""
     return Box(box.x, box.y + WORDS, box.w, box.h - WORDS)
-
-
-def _label(axes: Axes, row: Row, names: Sequence[str], y: float) -> None:
-    x = MARGIN
-    for seq in row.sequences:
-        style.rectangle(axes, Box(x, y + 7, 11, 11), fill=style.color_of(seq))
-        x += 14
-    called = " ".join(names[seq] for seq in row.sequences)
-    style.write(axes, x + 2, y + ROW / 2, called, size=9, ha="left", bold=True)
-    x += 8 + style.text_width(called, 9) * 1.15 if called else 0
-    heads = f"  head{'s' if len(row.heads) > 1 else ''} {_ranges(row.heads)}" if row.heads else ""
-    style.write(axes, x, y + ROW / 2, row.place + heads, ha="left")
-
-
-def _touched(
-    axes: Axes, row: Row, cells: Mapping[int, Box], size: int, owners: Mapping[Slot, list[int]]
-) -> None:
-    """The slots of one row: filled, numbered block by block in the order of the first touch."""
-    foreign = set(_foreign(row, owners))
-    order = {block: n for n, block in enumerate(dict.fromkeys(b for b, _ in row.slots), 1)}
-    color = style.color_of(row.sequences[0]) if row.sequences else style.HELD
-    for block, box in cells.items():
-        slots, slot = _slots_of(box), box.w / size
-        for place in sorted(place for b, place in row.slots if b == block):
-            part = Box(slots.x + place * slot, slots.y, slot, slots.h)
-            wrong = (block, place) in foreign
-            fill, hatch = (style.PAPER, FOREIGN_HATCH) if wrong else (color, "")
-            style.rectangle(axes, part, fill=fill, edge=None, hatch=hatch)
-        style.rectangle(axes, box, fill=None, edge=style.INK if block in order else style.HELD)
-        if block in order:
-            style.write(axes, box.center[0], box.y + WORDS / 2, str(order[block]))
-
-
-def _legend(
-    axes: Axes, y: float, rows: list[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
-) -> None:
-    verb = "written" if any(row.writes for row in rows) else "read"
-    entries = [(style.HELD, "", f"filled: slots {verb}")]
-    if any(_foreign(row, owners) for row in rows):
-        entries.append((style.PAPER, FOREIGN_HATCH, "crossed: not its sequence's slots"))
-    x = MARGIN
-    for fill, hatch, text in entries:
-        style.rectangle(axes, Box(x, y, 12, 11), fill=fill, hatch=hatch)
-        style.write(axes, x + 18, y + 6, text, ha="left", color=style.MUTED)
-        x += 36 + style.text_width(text)
-    text = f"1, 2, …: order of the blocks    (x, y, z): programs of the grid, {DOT} = any"
-    style.write(axes, x, y + 6, text, ha="left", color=style.MUTED)
-    if left_out:
-        style.write(
-            axes, MARGIN, y + 20, f"Not shown: {', '.join(left_out)}", ha="left", color=style.MUTED
-        )
 
 
 def _ranges(heads: Sequence[int]) -> str:

@@ -8,14 +8,13 @@ blocks will be taken. The layout is that of the PagedAttention paper (Kwon et al
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Unpack
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
 from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
 from pagesim.figures.charts.pool_map import draw_map
 from pagesim.figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
@@ -66,7 +65,22 @@ def block_layout(
         return draw_map(cache, framed, title), words(cache)
     entries = sum(len(table.block_ids) for table in cache.tables.values())
     wired = entries <= MAX_WIRES if arrows is None else arrows
-    return _draw(cache, framed, title, wired, _labels(cache, tokens)), words(cache)
+    inner = style.WIDTH - 2 * MARGIN
+    body = MARGIN + HEADINGS + (24.0 if title else 0.0)
+    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
+    tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
+    strips = max(body + tables, pools.bottom + GAP) + 6
+    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
+
+    figure, sheet = blank(style.WIDTH, height, title)
+    right = pools.left - (WIRE_ROOM if wired else PLAIN_ROOM)
+    plugs = _draw_sequences(sheet, cache, framed, _labels(cache, tokens), body, right)
+    draw_pools(sheet, cache, pools, body, framed)
+    if wired:
+        draw_wires(sheet, cache, plugs, pools)
+    below = draw_strips(sheet, cache, Box(MARGIN, strips, inner, 0), framed)
+    draw_legend(sheet, cache, Box(MARGIN, below, inner, 0), bool(framed))
+    return figure, words(cache)
 
 
 def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
@@ -79,33 +93,8 @@ def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
     return {token: tokens.get(token, str(token)) for token in ids}
 
 
-def _draw(
-    cache: CacheView,
-    framed: Collection[int],
-    title: str | None,
-    wired: bool,
-    labels: dict[int, str],
-) -> Picture:
-    inner = style.WIDTH - 2 * MARGIN
-    body = MARGIN + HEADINGS + (24.0 if title else 0.0)
-    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
-    tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
-    strips = max(body + tables, pools.bottom + GAP) + 6
-    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
-
-    figure, axes = style.sheet(style.WIDTH, height, title)
-    room = WIRE_ROOM if wired else PLAIN_ROOM
-    plugs = _draw_sequences(axes, cache, framed, labels, body, pools.left - room)
-    draw_pools(axes, cache, pools, body, framed)
-    if wired:
-        draw_wires(axes, cache, plugs, pools)
-    below = draw_strips(axes, cache, Box(MARGIN, strips, inner, 0), framed)
-    draw_legend(axes, cache, Box(MARGIN, below, inner, 0), bool(framed))
-    return figure
-
-
 def _draw_sequences(
-    axes: Axes,
+    sheet: Sheet,
     cache: CacheView,
     framed: Collection[int],
     labels: dict[int, str],
@@ -119,74 +108,74 @@ def _draw_sequences(
     named, slot = widest <= room, min(max(widest, 28.0), room)
     table_x = slots_x + slot * size + ARROW + (room - slot) * size / 3
     for x, heading in ((MARGIN, "Logical blocks"), (table_x, "Block table")):
-        style.write(axes, x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
+        sheet.write(x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
     plugs, y = list[Plug](), top
     for name, table in cache.tables.items():
-        _name(axes, cache, name, y)
+        _name(sheet, cache, name, y)
         if not table.block_ids:
-            style.write(axes, slots_x, y + 27, "no blocks", ha="left", color=style.MUTED)
+            sheet.write(slots_x, y + 27, "no blocks", ha="left", color=style.MUTED)
             y += NAME_ROW + GAP + ROW
             continue
         for word, at in (("block", ID_COLUMN / 2), ("filled", ID_COLUMN + FILLED_COLUMN / 2)):
-            style.write(axes, table_x + at, y + 12, word, color=style.MUTED)
+            sheet.write(table_x + at, y + 12, word, color=style.MUTED)
         y += NAME_ROW
         color = cache.color(name)
         for index, block_id in enumerate(table.block_ids):
             hatch, fill = style.hatch_of(cache, block_id), table.fill[index]
-            style.write(axes, MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
+            sheet.write(MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
             row = Box(slots_x, y, slot * size, ROW)
             texts = [labels[token] if named else "" for token in cache.tokens(name, index)]
-            _logical(axes, row, fill, size, texts, color, hatch)
-            style.level_arrow(axes, row.x + row.w + 4, table_x - 3, y + ROW / 2)
+            _logical(sheet, row, fill, size, texts, color, hatch)
+            sheet.level_arrow(row.x + row.w + 4, table_x - 3, y + ROW / 2)
             entry = Box(table_x, y, ID_COLUMN + FILLED_COLUMN, ROW)
-            _entry(axes, entry, block_id, fill, color, hatch, block_id in framed)
+            _entry(sheet, entry, block_id, fill, color, hatch, block_id in framed)
             plugs.append(Plug(name, block_id, entry.x + entry.w, y + ROW / 2))
             y += ROW
         y += GAP
     return plugs
 
 
-def _name(axes: Axes, cache: CacheView, name: Name, y: float) -> None:
+def _name(sheet: Sheet, cache: CacheView, name: Name, y: float) -> None:
     """The heading of a sequence: its colour, its label, and how many tokens it has where."""
     table = cache.tables[name]
     away = [block_id for block_id in table.block_ids if cache.is_away(block_id)]
     swatch = Box(MARGIN, y + 5.5, 11, 10)
-    style.rectangle(axes, swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
+    sheet.rectangle(swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
     text = f"{name}: {counted(table.num_tokens, 'token')}{', on the CPU' if away else ''}"
-    style.write(axes, MARGIN + 16, y + 11, text, size=9, ha="left", bold=True)
+    sheet.write(MARGIN + 16, y + 11, text, size=9, ha="left", bold=True)
 
 
 def _logical(
-    axes: Axes, row: Box, fill: int, block_size: int, labels: list[str], color: str, hatch: str
+    sheet: Sheet, row: Box, fill: int, block_size: int, labels: list[str], color: str, hatch: str
 ) -> None:
     """One logical block: its slots side by side, the filled ones with their tokens."""
     slot = row.w / block_size
     if slot < 6:  # too narrow for an outline each: a bar says how far the block is filled
         bar = Box(row.x, row.y, slot * fill, row.h)
-        style.rectangle(axes, bar, fill=color, edge=None, hatch=hatch)
+        sheet.rectangle(bar, fill=color, edge=None, hatch=hatch)
     else:
         for place in range(block_size):
             box = Box(row.x + place * slot, row.y, slot, row.h)
             if place >= fill:
-                style.rectangle(axes, box)
+                sheet.rectangle(box)
                 continue
-            style.rectangle(axes, box, fill=color, hatch=hatch)
+            sheet.rectangle(box, fill=color, hatch=hatch)
             if label := labels[place] if place < len(labels) else "":
                 ink = style.INK if hatch else style.ink_on(color)
-                style.write(axes, *box.center, label, color=ink, pill=bool(hatch))
-    style.rectangle(axes, row, fill=None, width=1.6)
+                sheet.write(*box.center, label, color=ink, pill=bool(hatch))
+    sheet.rectangle(row, fill=None, width=1.6)
 
 
 def _entry(
-    axes: Axes, box: Box, block_id: int, fill: int, color: str, hatch: str, framed: bool
+    sheet: Sheet, box: Box, block_id: int, fill: int, color: str, hatch: str, framed: bool
 ) -> None:
     """One row of a block table: the physical id in the sequence's colour, the filled slots."""
     first = Box(box.x, box.y, ID_COLUMN, box.h)
     second = Box(box.x + ID_COLUMN, box.y, FILLED_COLUMN, box.h)
-    style.rectangle(axes, first, fill=color, hatch=hatch)
-    style.rectangle(axes, second)
+    sheet.rectangle(first, fill=color, hatch=hatch)
+    sheet.rectangle(second)
     ink = style.INK if hatch else style.ink_on(color)
-    style.write(axes, *first.center, str(block_id), bold=True, color=ink, pill=bool(hatch))
-    style.write(axes, *second.center, str(fill))
+    sheet.write(*first.center, str(block_id), bold=True, color=ink, pill=bool(hatch))
+    sheet.write(*second.center, str(fill))
     if framed:
-        style.frame(axes, box)
+        sheet.frame(box)

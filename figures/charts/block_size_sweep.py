@@ -7,12 +7,11 @@ last line of numbers is that rule of thumb, from the batch alone, for comparison
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.charts.memory_waste import SEEN
 from pagesim.figures.page import Scale
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import Means, Run, Source, log_of, means_of, note_of, runs
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
@@ -115,39 +114,39 @@ def _draw(
     }
     marked = [f"Diamond: the published share of tokens ({_list(published)})."] if published else []
     body = 18.0 + COLUMNS + 20 + ROW * len(table)
-    figure, axes, y = page.sheet(
+    figure, sheet, y = page.sheet(
         title, f"Percent of the cache's {slots:,} slots on average", body, [RULE, *marked, *notes]
     )
-    page.legend(axes, LEFT, y, [p for p in PARTS if any(r[p] >= SEEN for r in rows.values())])
+    sheet.legend(LEFT, y, [p for p in PARTS if any(r[p] >= SEEN for r in rows.values())])
     y += 18
     up = Scale(0, 100, y + COLUMNS, y)
-    page.left_axis(axes, LEFT, up, page.ticks(100))
+    sheet.left_axis(LEFT, up, page.ticks(100))
     pitch = (page.WIDTH - page.MARGIN - LEFT) / len(rows)
     middles = [LEFT + (place + 0.5) * pitch for place in range(len(rows))]
     y += COLUMNS + 10
-    style.write(axes, LEFT - 6, y, "block size", ha="right", bold=True)
+    sheet.write(LEFT - 6, y, "block size", ha="right", bold=True)
     for x, (size, row) in zip(middles, rows.items(), strict=True):
-        _column(axes, x, min(0.72 * pitch, 44), row, up)
+        _column(sheet, x, min(0.72 * pitch, 44), row, up)
         if size in published:
-            page.diamond(axes, x, up(published[size]))
-        style.write(axes, x, y, str(size), bold=True)
+            sheet.diamond(x, up(published[size]))
+        sheet.write(x, y, str(size), bold=True)
     y += 2
     for name, numbers in table.items():
         y += ROW
         color = style.MUTED if name == HALF else style.INK
-        style.write(axes, LEFT - 6, y, name, ha="right", color=color)
+        sheet.write(LEFT - 6, y, name, ha="right", color=color)
         for x, number in zip(middles, numbers, strict=True):
-            style.write(axes, x, y, f"{number:.1f}", color=color)
+            sheet.write(x, y, f"{number:.1f}", color=color)
     return figure
 
 
-def _column(axes: Axes, x: float, width: float, row: Means, up: Scale) -> None:
+def _column(sheet: Sheet, x: float, width: float, row: Means, up: Scale) -> None:
     below = 0.0
     for name in PARTS:
         above = below + row[name]
-        style.part(axes, Box(x - width / 2, up(above), width, up(below) - up(above)), name)
+        sheet.part(Box(x - width / 2, up(above), width, up(below) - up(above)), name)
         below = above
-    style.rectangle(axes, Box(x - width / 2, up(100), width, up(0) - up(100)), fill=None)
+    sheet.rectangle(Box(x - width / 2, up(100), width, up(0) - up(100)), fill=None)
 
 
 def _list(published: Mapping[int, float]) -> str:

@@ -7,10 +7,9 @@ far off ours may be.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.style import Box, Picture
 
 NAME, NUMBER = 92.0, 54.0
@@ -68,48 +67,48 @@ def draw_panels(
 ) -> tuple[Picture, str]:
     """Panels below each other, the columns of numbers named once; and the same in words."""
     body = sum(panel.height + GAP for panel in panels) - GAP
-    figure, axes, y = page.sheet(title, subtitle, body, notes)
+    figure, sheet, y = page.sheet(title, subtitle, body, notes)
     for place, panel in enumerate(panels):
-        style.write(axes, page.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
+        sheet.write(page.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
         if not place:
             for x, name in ((RIGHT + 10 + NUMBER, "simulated"), (END, "published")):
-                style.write(axes, x, y + 6, name, ha="right", color=style.MUTED)
-        _rows(axes, y + HEADING, panel)
+                sheet.write(x, y + 6, name, ha="right", color=style.MUTED)
+        _rows(sheet, y + HEADING, panel)
         y += panel.height + GAP
     return figure, " ".join([f"{subtitle}.", *(panel.words for panel in panels), *notes])
 
 
-def _rows(axes: Axes, y: float, panel: Panel) -> None:
+def _rows(sheet: Sheet, y: float, panel: Panel) -> None:
     along = Scale(0, panel.high, LEFT, RIGHT)
     bottom = y + ROW * len(panel.rows)
     for value in page.ticks(panel.high):
         x = along(value)
-        page.line(axes, [x, x], [y, bottom], color=page.GRID, width=0.6, behind=True)
-        style.write(axes, x, bottom + 7, f"{value:g}", color=style.MUTED)
+        sheet.line([x, x], [y, bottom], color=page.GRID, width=0.6, behind=True)
+        sheet.write(x, bottom + 7, f"{value:g}", color=style.MUTED)
     for row in panel.rows:
-        _row(axes, y + ROW / 2, row, along, panel)
+        _row(sheet, y + ROW / 2, row, along, panel)
         y += ROW
-    page.line(axes, [LEFT, LEFT], [bottom - ROW * len(panel.rows), bottom])
+    sheet.line([LEFT, LEFT], [bottom - ROW * len(panel.rows), bottom])
 
 
-def _row(axes: Axes, y: float, row: Row, along: Scale, panel: Panel) -> None:
-    style.write(axes, LEFT - 6, y, row.name, ha="right")
+def _row(sheet: Sheet, y: float, row: Row, along: Scale, panel: Panel) -> None:
+    sheet.write(LEFT - 6, y, row.name, ha="right")
     top = y - (BAR + LANE) / 2
     for value, full in ((row.upper, False), (row.ours, not panel.pale)):
         if value is not None:
             box = Box(LEFT, top, along(value) - LEFT, BAR)
             fill = panel.color if full else style.PAPER
             hatch = "" if full else HATCH
-            style.rectangle(axes, box, fill=fill, edge=panel.color, hatch=hatch)
-    style.write(axes, RIGHT + 10 + NUMBER, y, row.numbers, ha="right", bold=not panel.pale)
+            sheet.rectangle(box, fill=fill, edge=panel.color, hatch=hatch)
+    sheet.write(RIGHT + 10 + NUMBER, y, row.numbers, ha="right", bold=not panel.pale)
     if row.published is None:
-        style.write(axes, END, y, page.EN_DASH, ha="right", color=style.MUTED)
+        sheet.write(END, y, page.EN_DASH, ha="right", color=style.MUTED)
         return
-    style.write(axes, END, y, f"{row.published:.1f}", ha="right")
+    sheet.write(END, y, f"{row.published:.1f}", ha="right")
     y = top + BAR + LANE / 2 + 1
     if row.within is not None:
         ends = [along(row.published - row.within), along(row.published + row.within)]
-        page.line(axes, ends, [y, y])
+        sheet.line(ends, [y, y])
         for x in ends:
-            page.line(axes, [x, x], [y - 3, y + 3])
-    page.diamond(axes, along(row.published), y)
+            sheet.line([x, x], [y - 3, y + 3])
+    sheet.diamond(along(row.published), y)

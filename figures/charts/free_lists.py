@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.style import Box
 from pagesim.player.cache_view import CacheView
 
@@ -29,7 +28,7 @@ def strips_height(cache: CacheView, width: float) -> float:
     return sum(count * CHIP_ROW + ABOVE + BELOW for count in rows)
 
 
-def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int]) -> float:
+def draw_strips(sheet: Sheet, cache: CacheView, box: Box, framed: Collection[int]) -> float:
     """The lists of the state; in a free list the block to be taken next is marked.
 
     What does not fit into two rows is counted at their end. Returns where the lists end.
@@ -39,31 +38,31 @@ def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int])
     for name, ids in cache.state.lists.items():
         y += ABOVE
         x = box.x + LABEL
-        style.write(axes, box.x, y + CHIP_H / 2, name, size=9, ha="left", bold=True)
+        sheet.write(box.x, y + CHIP_H / 2, name, size=9, ha="left", bold=True)
         is_free = name.endswith(("free list", "free queue"))
         if ids and is_free:
-            style.triangle(axes, x + CHIP_W / 2, y - 1.8)
-            style.write(axes, x + CHIP_W / 2 + 7, y - 5.5, "next", ha="left", bold=True)
+            sheet.triangle(x + CHIP_W / 2, y - 1.8)
+            sheet.write(x + CHIP_W / 2 + 7, y - 5.5, "next", ha="left", bold=True)
         if not ids:
-            style.write(axes, x, y + CHIP_H / 2, "empty", ha="left", color=style.MUTED)
+            sheet.write(x, y + CHIP_H / 2, "empty", ha="left", color=style.MUTED)
         shown = ids[: a_row * MAX_ROWS]
         for place, block_id in enumerate(shown):
             row, column = divmod(place, a_row)
             chip = Box(x + column * CHIP_PITCH, y + row * CHIP_ROW, CHIP_W, CHIP_H)
             first = is_free and place == 0
-            style.rectangle(axes, chip, width=style.THICK if first else style.THIN)
-            style.write(axes, *chip.center, str(block_id), bold=first)
+            sheet.rectangle(chip, width=style.THICK if first else style.THIN)
+            sheet.write(*chip.center, str(block_id), bold=first)
             if block_id in framed:
-                style.frame(axes, chip)
+                sheet.frame(chip)
         y += _rows(ids, box.w) * CHIP_ROW + BELOW
         if len(shown) < len(ids):
             end = x + a_row * CHIP_PITCH + 2
             more = f"+{len(ids) - len(shown)}"
-            style.write(axes, end, y - BELOW - CHIP_ROW / 2, more, ha="left", color=style.MUTED)
+            sheet.write(end, y - BELOW - CHIP_ROW / 2, more, ha="left", color=style.MUTED)
     return y
 
 
-def draw_legend(axes: Axes, cache: CacheView, box: Box, framed: bool) -> None:
+def draw_legend(sheet: Sheet, cache: CacheView, box: Box, framed: bool) -> None:
     """One line that says what fill, hatch, edge and frame mean, if they occur."""
     entries = [("fill", "fill: slots with tokens"), ("free", "blank: free")]
     if other := list(cache.pools)[1:]:
@@ -78,14 +77,12 @@ def draw_legend(axes: Axes, cache: CacheView, box: Box, framed: bool) -> None:
     x, y = box.x + 3, box.y + 8
     for kind, text in entries:
         swatch = Box(x, y, 12, 11)
-        style.rectangle(axes, swatch, fill=style.HELD if kind == "held" else style.PAPER, edge=None)
+        sheet.rectangle(swatch, fill=style.HELD if kind == "held" else style.PAPER, edge=None)
         if kind in {"fill", "hatch", "shared"}:
             hatch = style.CPU_HATCH if kind == "hatch" else ""
-            style.fill_from_below(axes, swatch, 0.6, [style.HELD], hatch)
-        style.rectangle(
-            axes, swatch, fill=None, width=style.THICK if kind == "shared" else style.THIN
-        )
+            sheet.fill_from_below(swatch, 0.6, [style.HELD], hatch)
+        sheet.rectangle(swatch, fill=None, width=style.THICK if kind == "shared" else style.THIN)
         if kind == "frame":
-            style.frame(axes, swatch)
-        style.write(axes, x + 18, y + 6, text, ha="left", color=style.MUTED)
+            sheet.frame(swatch)
+        sheet.write(x + 18, y + 6, text, ha="left", color=style.MUTED)
         x += 36 + style.text_width(text)

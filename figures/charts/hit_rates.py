@@ -30,25 +30,25 @@ def hit_rates(
     rates = _checked(source)
     sizes = sorted(next(iter(rates.values())))
     subtitle = f"Percent of what is looked up that is found, by the size of the pool in {unit}"
-    figure, axes, y = page.sheet(title or "What a cache finds", subtitle, PLOT + 30, list(notes))
+    figure, sheet, y = page.sheet(title or "What a cache finds", subtitle, PLOT + 30, list(notes))
     high = 1.12 * max(max(line.values()) for line in rates.values()) or 1.0
     up = Scale(0, high, y + PLOT, y)
     across = Scale(sizes[0], sizes[-1], LEFT + 14, RIGHT - 10, log=True)
     for value in page.ticks(high):
-        page.line(axes, [LEFT, RIGHT], [up(value)] * 2, color=page.GRID, width=0.6, behind=True)
-        style.write(axes, LEFT - 6, up(value), f"{value:g} %", ha="right")
-    page.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
+        sheet.line([LEFT, RIGHT], [up(value)] * 2, color=page.GRID, width=0.6, behind=True)
+        sheet.write(LEFT - 6, up(value), f"{value:g} %", ha="right")
+    sheet.line([LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
     for size in sizes:
-        page.line(axes, [across(size)] * 2, [y + PLOT, y + PLOT + 3])
-        style.write(axes, across(size), y + PLOT + 10, f"{size:,}")
+        sheet.line([across(size)] * 2, [y + PLOT, y + PLOT + 3])
+        sheet.write(across(size), y + PLOT + 10, f"{size:,}")
     ends = _apart([up(line[sizes[-1]]) for line in rates.values()])
     for place, ((name, line), end) in enumerate(zip(rates.items(), ends, strict=True)):
         color = style.color_of(place)
         xs, ys = [across(size) for size in sizes], [up(line[size]) for size in sizes]
-        page.line(axes, xs, ys, color=color, width=2)
-        axes.plot(xs, ys, MARKS[place], color=color, markersize=6, clip_on=False)
+        sheet.line(xs, ys, color=color, width=2)
+        sheet.axes.plot(xs, ys, MARKS[place], color=color, markersize=6, clip_on=False)
         text = f"{name}, {line[sizes[-1]]:.1f} %"
-        style.write(axes, RIGHT + 2, end, text, ha="left", bold=True)
+        sheet.write(RIGHT + 2, end, text, ha="left", bold=True)
     return figure, " ".join([f"{subtitle}.", *map(_words, rates.items()), *notes])
 
 

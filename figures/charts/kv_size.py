@@ -7,10 +7,9 @@ that the others share, or one latent vector for all.
 from collections.abc import Iterable
 from os import PathLike, fspath
 
-from matplotlib.axes import Axes
-
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import cannot, is_path
 from pagesim.figures.style import Box, Picture
 from pagesim.sizing import ModelSpec
@@ -81,8 +80,8 @@ def _kept(model: ModelSpec) -> str:
 
 def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
     subtitle = "KiB in all layers, in the type that the model runs in"
-    figure, axes, top = page.sheet(title, subtitle, LEGEND + len(rows) * PITCH, notes)
-    _legend(axes, top)
+    figure, sheet, top = page.sheet(title, subtitle, LEGEND + len(rows) * PITCH, notes)
+    _legend(sheet, top)
     left = page.MARGIN + NAME
     scale = (page.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)
     for place, model in enumerate(rows):
@@ -90,18 +89,18 @@ def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
         middle = y + BAR / 2
         color, hatch = KINDS[_kind(model)]
         width = model.kv_bytes_per_token * scale
-        style.write(axes, left - 6, middle, model.name, ha="right")
-        style.rectangle(axes, Box(left, y, width, BAR), fill=style.color_of(color), hatch=hatch)
-        style.write(axes, left + width + 5, middle, _kib(model), ha="left", bold=True)
+        sheet.write(left - 6, middle, model.name, ha="right")
+        sheet.rectangle(Box(left, y, width, BAR), fill=style.color_of(color), hatch=hatch)
+        sheet.write(left + width + 5, middle, _kib(model), ha="left", bold=True)
         right = page.MARGIN + page.ROOM
-        style.write(axes, right, middle, _kept(model), ha="right", color=style.MUTED)
+        sheet.write(right, middle, _kept(model), ha="right", color=style.MUTED)
     return figure
 
 
-def _legend(axes: Axes, y: float) -> None:
+def _legend(sheet: Sheet, y: float) -> None:
     x = page.MARGIN
     for name, (color, hatch) in KINDS.items():
         box = Box(x, y, 22, 11)
-        style.rectangle(axes, box, fill=style.color_of(color), hatch=hatch)
-        style.write(axes, x + 27, y + 5.5, name, ha="left")
+        sheet.rectangle(box, fill=style.color_of(color), hatch=hatch)
+        sheet.write(x + 27, y + 5.5, name, ha="left")
         x += 27 + style.text_width(name) + 22

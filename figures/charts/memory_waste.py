@@ -7,10 +7,9 @@ edge. Beside them is what matters: how many requests run at once.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import Means, Source, means_of, note_of, parts_of, runs, serve
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import CACHED_PARTS, PARTS
@@ -83,29 +82,29 @@ def _draw(
         for policy in rows
     )
     how = [HOW_TO_READ] if published.keys() & rows.keys() else []
-    figure, axes, y = page.sheet(title, SUBTITLE, body - GAP, [*how, *notes])
-    page.legend(axes, LEFT, y, parts_of(rows.values()))
+    figure, sheet, y = page.sheet(title, SUBTITLE, body - GAP, [*how, *notes])
+    sheet.legend(LEFT, y, parts_of(rows.values()))
     right = page.WIDTH - page.MARGIN
-    style.write(axes, right, y + 4.5, "requests", ha="right", color=style.MUTED)
+    sheet.write(right, y + 4.5, "requests", ha="right", color=style.MUTED)
     y += 18
     for policy, row in rows.items():
         name = page.wrapped(page.policy_name(policy), (NAME - 6) / page.BOLD)
         for place, words in enumerate(name[:2]):
             at = y + OURS / 2 + page.LINE * (place - (len(name[:2]) - 1) / 2)
-            style.write(axes, page.MARGIN, at, words, ha="left", bold=True)
-        style.write(axes, right, y + OURS / 2, f"{row['batch']:.1f}", ha="right", bold=True)
-        _bar(axes, y, row)
+            sheet.write(page.MARGIN, at, words, ha="left", bold=True)
+        sheet.write(right, y + OURS / 2, f"{row['batch']:.1f}", ha="right", bold=True)
+        _bar(sheet, y, row)
         y += OURS
         if theirs := published.get(policy):
-            style.write(axes, page.MARGIN, y + 8, "published", ha="left", color=style.MUTED)
-            _outline(axes, y, theirs)
+            sheet.write(page.MARGIN, y + 8, "published", ha="left", color=style.MUTED)
+            _outline(sheet, y, theirs)
             if "batch" in theirs:
                 batch = f"{theirs['batch']:.1f}"
-                style.write(axes, right, y + 8, batch, ha="right", color=style.MUTED)
+                sheet.write(right, y + 8, batch, ha="right", color=style.MUTED)
             y += PUBLISHED
         if thin[policy]:
             text = f"simulated: {thin[policy]}" if theirs else thin[policy]
-            style.write(axes, LEFT + BAR, y + 7, text, ha="right", color=style.MUTED)
+            sheet.write(LEFT + BAR, y + 7, text, ha="right", color=style.MUTED)
             y += THIN_LINE
         y += GAP
     return figure
@@ -120,26 +119,26 @@ def _thin(row: Means) -> str:
     )
 
 
-def _bar(axes: Axes, y: float, row: Means) -> None:
+def _bar(sheet: Sheet, y: float, row: Means) -> None:
     x = LEFT
     for name in parts_of([row]):
         box = Box(x, y, _width(row[name]), OURS)
-        style.part(axes, box, name)
-        page.number(axes, box, f"{row[name]:.1f}", name)
+        sheet.part(box, name)
+        sheet.number(box, f"{row[name]:.1f}", name)
         x += box.w
-    style.rectangle(axes, Box(LEFT, y, BAR, OURS), fill=None)
+    sheet.rectangle(Box(LEFT, y, BAR, OURS), fill=None)
 
 
-def _outline(axes: Axes, y: float, row: Means) -> None:
+def _outline(sheet: Sheet, y: float, row: Means) -> None:
     """The published parts, hollow, in the colours of ours; what is not broken down is grey."""
     x = LEFT
     for name in PARTS:
         if name not in row:
             continue
         box = Box(x + 0.8, y + 2, _width(row[name]) - 1.6, PUBLISHED - 2)
-        style.rectangle(axes, box, edge=style.PARTS[name].color, width=1.6)
-        style.write(axes, *box.center, f"{row[name]:.1f}")
+        sheet.rectangle(box, edge=style.PARTS[name].color, width=1.6)
+        sheet.write(*box.center, f"{row[name]:.1f}")
         x += _width(row[name])
     left = LEFT + BAR - x
     if left > _width(0.5):
-        style.rectangle(axes, Box(x, y + 2, left, PUBLISHED - 2), fill=style.HELD, edge=None)
+        sheet.rectangle(Box(x, y + 2, left, PUBLISHED - 2), fill=style.HELD, edge=None)

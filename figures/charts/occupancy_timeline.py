@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import Run, Source, log_of, note_of, parts_of, runs, serve
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import WasteLog
@@ -127,49 +127,49 @@ def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) 
         "The line with an edge is the number of requests at once."
     )
     subtitle = f"Percent of the cache's slots (left), {BATCH} (right), over {by}"
-    figure, axes, y = page.sheet(title, subtitle, body, [how, *notes])
-    page.legend(axes, LEFT, y, parts_of(slices.means for slices in runs.values()))
+    figure, sheet, y = page.sheet(title, subtitle, body, [how, *notes])
+    sheet.legend(LEFT, y, parts_of(slices.means for slices in runs.values()))
     y += 16
     end = max(slices.end for slices in runs.values())
     most = max(4.0, 1.1 * max(float(slices.means["batch"].max()) for slices in runs.values()))
     across = Scale(0, end, LEFT, RIGHT)
     for policy, slices in runs.items():
         y += HEADING
-        _panel(axes, page.policy_name(policy), slices, across, y, most, by)
+        _panel(sheet, page.policy_name(policy), slices, across, y, most, by)
         y += PANEL + GAP
     y -= GAP
     for value in page.ticks(end, 8):
         x = across(value)
-        page.line(axes, [x, x], [y, y + 3])
-        style.write(axes, x, y + 10, f"{value:,g}")
-    style.write(axes, (LEFT + RIGHT) / 2, y + 21, by, color=style.MUTED)
+        sheet.line([x, x], [y, y + 3])
+        sheet.write(x, y + 10, f"{value:,g}")
+    sheet.write((LEFT + RIGHT) / 2, y + 21, by, color=style.MUTED)
     return figure
 
 
 def _panel(
-    axes: Axes, name: str, slices: Slices, across: Scale, y: float, most: float, by: By
+    sheet: Sheet, name: str, slices: Slices, across: Scale, y: float, most: float, by: By
 ) -> None:
     up = Scale(0, 100, y + PANEL, y)
-    style.write(axes, LEFT, y - 7, name, size=9, ha="left", bold=True)
+    sheet.write(LEFT, y - 7, name, size=9, ha="left", bold=True)
     summary = f"{slices.mean('batch'):.1f} {BATCH} on average, done after {slices.end:,.0f} {by}"
     start = LEFT + style.text_width(name, 9) * page.BOLD + 12
-    style.write(axes, start, y - 7, summary, ha="left")
-    style.write(axes, page.WIDTH - page.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
+    sheet.write(start, y - 7, summary, ha="left")
+    sheet.write(page.WIDTH - page.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
     for percent in (0, 50, 100):
-        page.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
-        style.write(axes, LEFT - 5, up(percent), f"{percent}", ha="right")
-    _areas(axes, slices, across, up)
-    style.rectangle(axes, Box(LEFT, y, across(slices.end) - LEFT, PANEL), fill=None)
+        sheet.line([LEFT - 3, LEFT], [up(percent)] * 2)
+        sheet.write(LEFT - 5, up(percent), f"{percent}", ha="right")
+    _areas(sheet, slices, across, up)
+    sheet.rectangle(Box(LEFT, y, across(slices.end) - LEFT, PANEL), fill=None)
     up = Scale(0, most, y + PANEL, y)
     for value in page.ticks(most, 4):
-        page.line(axes, [RIGHT, RIGHT + 3], [up(value)] * 2)
-        style.write(axes, RIGHT + 5, up(value), f"{value:g}", ha="left")
+        sheet.line([RIGHT, RIGHT + 3], [up(value)] * 2)
+        sheet.write(RIGHT + 5, up(value), f"{value:g}", ha="left")
     xs, ys = _steps(slices.edges, slices.means["batch"], across, up)
-    page.line(axes, xs, ys, color=style.PAPER, width=3.4)
-    page.line(axes, xs, ys, width=1.4)
+    sheet.line(xs, ys, color=style.PAPER, width=3.4)
+    sheet.line(xs, ys, width=1.4)
 
 
-def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:
+def _areas(sheet: Sheet, slices: Slices, across: Scale, up: Scale) -> None:
     """The parts on top of each other, in steps: each slice has one height."""
     below = np.zeros(len(slices.edges) - 1)
     for name in parts_of([slices.means]):
@@ -178,7 +178,7 @@ def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:
         _, floors = _steps(slices.edges, below, across, up)
         look = style.PARTS[name]
         if slices.means[name].any():
-            axes.fill(
+            sheet.axes.fill(
                 [*xs, *reversed(xs)],
                 [*tops, *reversed(floors)],
                 facecolor=look.color,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Unpack
 
-from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from pagesim.figures import style
 from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
@@ -95,37 +95,37 @@ def draw_map(cache: CacheView, framed: Collection[int], title: str | None) -> Pi
     grids = _grids(cache, MARGIN + (22.0 if title else 0.0))
     legend = grids[-1].bottom + 6
     lines = min(ceil(len(cache.tables) / _legend_columns(cache)), LEGEND_ROWS)
-    figure, axes = style.sheet(style.WIDTH, legend + 22 + lines * LEGEND_ROW + MARGIN, title)
+    figure, sheet = blank(style.WIDTH, legend + 22 + lines * LEGEND_ROW + MARGIN, title)
     for grid in grids:
-        _draw_grid(axes, cache, grid, framed)
-    _draw_legend(axes, cache, legend, grids[0].labelled, bool(framed))
+        _draw_grid(sheet, cache, grid, framed)
+    _draw_legend(sheet, cache, legend, grids[0].labelled, bool(framed))
     return figure
 
 
-def _draw_grid(axes: Axes, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
+def _draw_grid(sheet: Sheet, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
     hatch = style.hatch_of(cache, grid.ids.start)
     free = len(cache.waiting.intersection(grid.ids))
     text = f"{grid.name} pool: {len(grid.ids)} blocks, {len(grid.ids) - free} in use, {free} free"
-    style.write(axes, MARGIN, grid.y - 11, text, size=style.HEADING, ha="left", bold=True)
+    sheet.write(MARGIN, grid.y - 11, text, size=style.HEADING, ha="left", bold=True)
     for row in range(0, grid.rows, max(1, ceil(11 / grid.h))):
         first = grid.ids.start + row * grid.columns
         middle = grid.y + (row + 0.5) * grid.h
-        style.write(axes, grid.x - 4, middle, str(first), ha="right", color=style.MUTED)
+        sheet.write(grid.x - 4, middle, str(first), ha="right", color=style.MUTED)
 
     held = [block_id for block_id in cache.held() if block_id in grid.ids]
-    _area(axes, [grid.cell(block_id) for block_id in held], fill=style.HELD)
-    _fill(axes, cache, grid, hatch)
-    _lattice(axes, grid)
+    _area(sheet, [grid.cell(block_id) for block_id in held], fill=style.HELD)
+    _fill(sheet, cache, grid, hatch)
+    _lattice(sheet, grid)
     shared = [grid.cell(block_id) for block_id in cache.shared() if block_id in grid.ids]
-    _area(axes, shared, edge=style.THICK)
+    _area(sheet, shared, edge=style.THICK)
     if grid.labelled:
-        _label(axes, cache, grid, pill=bool(hatch))
+        _label(sheet, cache, grid, pill=bool(hatch))
     for block_id in sorted(framed):
         if block_id in grid.ids:
-            style.frame(axes, grid.cell(block_id))
+            sheet.frame(grid.cell(block_id))
 
 
-def _fill(axes: Axes, cache: CacheView, grid: Grid, hatch: str) -> None:
+def _fill(sheet: Sheet, cache: CacheView, grid: Grid, hatch: str) -> None:
     """Each sequence's cells as one area: as high as tokens are in them, split between sharers."""
     for name, table in cache.tables.items():
         parts = []
@@ -137,10 +137,10 @@ def _fill(axes: Axes, cache: CacheView, grid: Grid, hatch: str) -> None:
                 left = cell.x + width * sharers.index(name)
                 parts.append(Box(left, cell.y + cell.h - height, width, height))
         pattern = hatch or ("" if grid.labelled else style.pattern_of(cache.places[name]))
-        _area(axes, parts, fill=cache.color(name), hatch=pattern)
+        _area(sheet, parts, fill=cache.color(name), hatch=pattern)
 
 
-def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
+def _label(sheet: Sheet, cache: CacheView, grid: Grid, pill: bool) -> None:
     """Owners' names; a cell with several owners says how many."""
     for block_id, names in cache.owners.items():
         if block_id not in grid.ids:
@@ -151,12 +151,12 @@ def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
         # Text in a colour's ink is unreadable above the fill, and on a hatch.
         full = cache.fill[block_id] == cache.block_size
         bare = alone and full and not pill
-        style.write(
-            axes, *grid.cell(block_id).center, text, color=ink if bare else style.INK, pill=not bare
+        sheet.write(
+            *grid.cell(block_id).center, text, color=ink if bare else style.INK, pill=not bare
         )
 
 
-def _lattice(axes: Axes, grid: Grid) -> None:
+def _lattice(sheet: Sheet, grid: Grid) -> None:
     """The outlines of all cells, as lines: a pool of 4,096 blocks stays a small file."""
     whole, rest = divmod(len(grid.ids), grid.columns)
     right = grid.x + grid.columns * grid.w
@@ -170,11 +170,11 @@ def _lattice(axes: Axes, grid: Grid) -> None:
         x = grid.x + column * grid.w
         points += [(x, grid.y), (x, grid.y + rows * grid.h)]
     codes = [Path.MOVETO, Path.LINETO] * (len(points) // 2)
-    style.path(axes, Path(points, codes), width=0.5)
+    sheet.path(Path(points, codes), width=0.5)
 
 
 def _area(
-    axes: Axes, boxes: list[Box], *, fill: str | None = None, hatch: str = "", edge: float = 0.0
+    sheet: Sheet, boxes: list[Box], *, fill: str | None = None, hatch: str = "", edge: float = 0.0
 ) -> None:
     """Many rectangles as one path."""
     points = []
@@ -184,7 +184,7 @@ def _area(
     if points:
         codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(boxes)
         color = style.INK if edge or hatch else None
-        style.path(axes, Path(points, codes), fill=fill, edge=color, width=edge, hatch=hatch)
+        sheet.path(Path(points, codes), fill=fill, edge=color, width=edge, hatch=hatch)
 
 
 def _count(cache: CacheView, name: Name) -> str:
@@ -196,14 +196,14 @@ def _legend_columns(cache: CacheView) -> int:
     return max(1, int((style.WIDTH - 2 * MARGIN) / (widest + 27)))
 
 
-def _draw_legend(axes: Axes, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
+def _draw_legend(sheet: Sheet, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
     entries = ["fill height: slots with tokens", "blank: free"]
     other = list(cache.pools)[1:]
     entries += [f"hatched: {', '.join(other)}"] if other else []
     entries += ["thick edge: shared"] if cache.shared() else []
     entries += ["grey: held, but in no table"] if cache.held() else []
     entries += ["dashed frame: look here"] if framed else []
-    style.write(axes, MARGIN, y + 10, " · ".join(entries), ha="left", color=style.MUTED)
+    sheet.write(MARGIN, y + 10, " · ".join(entries), ha="left", color=style.MUTED)
     names = list(cache.tables)
     columns = _legend_columns(cache)
     places = columns * LEGEND_ROWS
@@ -213,11 +213,11 @@ def _draw_legend(axes: Axes, cache: CacheView, y: float, labelled: bool, framed:
         row, column = divmod(order, columns)
         swatch = Box(MARGIN + column * pitch, y + 22 + row * LEGEND_ROW, 11, 10)
         pattern = "" if labelled else style.pattern_of(cache.places[name])
-        style.rectangle(axes, swatch, fill=cache.color(name), hatch=pattern)
+        sheet.rectangle(swatch, fill=cache.color(name), hatch=pattern)
         text = _count(cache, name)
-        style.write(axes, swatch.x + 15, swatch.center[1] + 0.5, text, ha="left")
+        sheet.write(swatch.x + 15, swatch.center[1] + 0.5, text, ha="left")
     if len(shown) < len(names):
         row, column = divmod(len(shown), columns)
         text = f"and {len(names) - len(shown)} more"
         at = y + 27.5 + row * LEGEND_ROW
-        style.write(axes, MARGIN + column * pitch, at, text, ha="left", color=style.MUTED)
+        sheet.write(MARGIN + column * pitch, at, text, ha="left", color=style.MUTED)

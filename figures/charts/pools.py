@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.style import Box
 from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
@@ -86,42 +86,40 @@ def _gutter(wires: int) -> float:
 
 
 def draw_pools(
-    axes: Axes, cache: CacheView, pools: Pools, top: float, framed: Collection[int]
+    sheet: Sheet, cache: CacheView, pools: Pools, top: float, framed: Collection[int]
 ) -> None:
     """Every physical block: its id, its owners, how full it is, and whether it is shared."""
     for pool in pools.entries:
-        style.write(axes, pool.x, top - 12, pool.heading, size=style.HEADING, ha="left", bold=True)
+        sheet.write(pool.x, top - 12, pool.heading, size=style.HEADING, ha="left", bold=True)
         for block_id in pool.ids:
             box, names = pool.cell(block_id), cache.owners.get(block_id, [])
             held = not names and block_id not in cache.waiting
-            style.rectangle(axes, box, fill=style.HELD if held else style.PAPER, edge=None)
+            sheet.rectangle(box, fill=style.HELD if held else style.PAPER, edge=None)
             full = cache.fill.get(block_id, 0) / cache.block_size
             colors = [cache.color(name) for name in names]
-            style.fill_from_below(axes, box, full, colors, style.hatch_of(cache, block_id))
+            sheet.fill_from_below(box, full, colors, style.hatch_of(cache, block_id))
             references = cache.state.ref_counts.get(block_id, 0)
-            style.rectangle(
-                axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
-            )
+            sheet.rectangle(box, fill=None, width=style.THICK if references > 1 else style.THIN)
             labels = ["null" if block_id == cache.state.null_block else "held"] if held else names
-            _words(axes, box, block_id, labels, references)
+            _words(sheet, box, block_id, labels, references)
             if block_id in framed:
-                style.frame(axes, box)
+                sheet.frame(box)
 
 
-def _words(axes: Axes, box: Box, block_id: int, names: Sequence[Name], references: int) -> None:
+def _words(sheet: Sheet, box: Box, block_id: int, names: Sequence[Name], references: int) -> None:
     """Id at the upper left, reference count at the upper right, owners below."""
     used, corner = bool(names), box.y + 8
     color = style.INK if used else style.MUTED
     text = str(block_id)
-    style.write(axes, box.x + 3, corner, text, ha="left", bold=used, color=color, pill=used)
+    sheet.write(box.x + 3, corner, text, ha="left", bold=used, color=color, pill=used)
     if references > 1:
         count = f"{style.TIMES}{references}"
-        style.write(axes, box.x + box.w - 3, corner, count, ha="right", bold=True, pill=True)
+        sheet.write(box.x + box.w - 3, corner, count, ha="right", bold=True, pill=True)
     if names:
         label = " ".join(map(str, names))
         if style.text_width(label) > box.w - 4:
             label = f"{names[0]} +{len(names) - 1}" if len(names) > 1 else f"{label[:4]}…"
-        style.write(axes, box.center[0], box.y + box.h - 8, label, pill=True)
+        sheet.write(box.center[0], box.y + box.h - 8, label, pill=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ class Plug:
     y: float
 
 
-def draw_wires(axes: Axes, cache: CacheView, plugs: list[Plug], pools: Pools) -> None:
+def draw_wires(sheet: Sheet, cache: CacheView, plugs: list[Plug], pools: Pools) -> None:
     """From each table entry to its physical block, through the gutters: no wire crosses a cell.
 
     Upper entries take the outer lanes and the upper levels, so that wires rarely cross.
@@ -158,5 +156,5 @@ def draw_wires(axes: Axes, cache: CacheView, plugs: list[Plug], pools: Pools) ->
         color = cache.color(plug.name)
         # A dark line under the coloured one: yellow alone is hard to see on white.
         for shade, width in ((style.INK, 1.8), (color, 1.0)):
-            style.path(axes, Path([*corners[:-1], (land, box.y - 4)]), edge=shade, width=width)
-        style.triangle(axes, land, box.y - 1.2, color=color)
+            sheet.path(Path([*corners[:-1], (land, box.y - 4)]), edge=shade, width=width)
+        sheet.triangle(land, box.y - 1.2, color=color)

@@ -7,10 +7,9 @@ many of the trace's ids came before.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
+from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import Facts, Plain, is_path, read, report
 from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
@@ -120,40 +119,40 @@ def _draw(measured: Facts, model: ModelSpec | None, title: str, notes: Iterable[
         table[f"GiB, {model.name}"] = [f"{size * bytes_each / GIB:,.0f}" for size in sizes]
     subtitle = f"Percent of the looked-up blocks that were found, blocks of {each} tokens"
     notes = [PARTIAL, *notes, measured["source"]]
-    figure, axes, y = page.sheet(title, subtitle, PLOT + 8 + ROW * len(table), notes)
+    figure, sheet, y = page.sheet(title, subtitle, PLOT + 8 + ROW * len(table), notes)
     limits = [_rate(measured["endless"]), _rate(measured["ids"])]
     high = 1.18 * max(limits)
     up = Scale(0, high, y + PLOT, y)
     across = Scale(sizes[0], sizes[-1] * 1.0001, LEFT + 16, RIGHT - 4, log=True)
-    page.left_axis(axes, LEFT, up, page.ticks(high), " %")
-    page.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
-    _limits(axes, limits, [_limit(measured), _ids(measured)], up)
+    sheet.left_axis(LEFT, up, page.ticks(high), " %")
+    sheet.line([LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
+    _limits(sheet, limits, [_limit(measured), _ids(measured)], up)
     places = [(across(point["num_blocks"]), up(_rate(point))) for point in curve]
-    page.line(axes, *zip(*places, strict=True), color=style.SAVED, width=2)
+    sheet.line(*zip(*places, strict=True), color=style.SAVED, width=2)
     for (x, at), point in zip(places, curve, strict=True):
-        axes.plot([x], [at], "o", color=style.SAVED, markersize=6, clip_on=False)
-        style.write(axes, x + 2, at + 11, f"{_rate(point):.1f}", ha="left", bold=True)
+        sheet.axes.plot([x], [at], "o", color=style.SAVED, markersize=6, clip_on=False)
+        sheet.write(x + 2, at + 11, f"{_rate(point):.1f}", ha="left", bold=True)
     y += PLOT + 4
     for name, numbers in table.items():
         y += ROW
-        style.write(axes, LEFT - 6, y, name, ha="right", color=style.MUTED)
+        sheet.write(LEFT - 6, y, name, ha="right", color=style.MUTED)
         for (x, _), text in zip(places, numbers, strict=True):
-            page.line(axes, [x, x], [up(0), up(0) + 3])
-            style.write(axes, x, y, text)
+            sheet.line([x, x], [up(0), up(0) + 3])
+            sheet.write(x, y, text)
     return figure
 
 
-def _limits(axes: Axes, rates: list[float], words: list[str], up: Scale) -> None:
+def _limits(sheet: Sheet, rates: list[float], words: list[str], up: Scale) -> None:
     """Both lines: the higher one's words are above it, the lower one's below."""
     highest = max(rates)
     for rate, text in zip(rates, words, strict=True):
         above = rate == highest
-        page.line(axes, [LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
+        sheet.line([LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
         # The curve approaches the lower line at the right: its words stay at the left.
         lines = [text] if above else page.wrapped(text, 0.66 * (RIGHT - LEFT))
         for place, words_of_line in enumerate(lines):
             y = up(rate) + (-7 if above else 8 + page.LINE * place)
-            style.write(axes, LEFT + 6, y, words_of_line, ha="left")
+            sheet.write(LEFT + 6, y, words_of_line, ha="left")
 
 
 def _short(tokens: int) -> str:

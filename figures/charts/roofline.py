@@ -7,10 +7,9 @@ run. A kernel that mostly reads can exceed the copy, but hardly the stream.
 
 from collections.abc import Mapping
 
-from matplotlib.axes import Axes
-
 from pagesim.errors import UsageError
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 
@@ -66,10 +65,10 @@ def _draw(report: Facts, title: str) -> Picture:
     names = list(dict.fromkeys(row["name"] for row in report["rows"]))
     top = MARGIN + 62.0
     height = top + sum(len(rows) * PITCH + 16.0 + GAP for rows in cases.values()) + MARGIN
-    figure, axes = style.sheet(style.WIDTH, height, title)
+    figure, sheet = blank(style.WIDTH, height, title)
     versions = ", ".join(f"{name} {found}" for name, found in report["versions"].items())
     made = f"{report['date'][:10]}, {versions}"
-    style.write(axes, MARGIN, MARGIN + 25, made, ha="left", color=style.MUTED)
+    sheet.write(MARGIN, MARGIN + 25, made, ha="left", color=style.MUTED)
     left, room = MARGIN + LABEL, style.WIDTH - 2 * MARGIN - LABEL - VALUE
     ceilings = {COPY: report["copy_tb_s"], READ: report["read_tb_s"]}
     reached = [row["tb_s"] for row in report["rows"] if not row["error"]]
@@ -77,39 +76,41 @@ def _draw(report: Facts, title: str) -> Picture:
 
     y = top
     for case, rows in cases.items():
-        style.write(axes, MARGIN, y + 6, case, size=9, ha="left", bold=True)
+        sheet.write(MARGIN, y + 6, case, size=9, ha="left", bold=True)
         y += 16
         for row in rows:
             color = style.color_of(names.index(row["name"]))
-            _bar(axes, row, Box(left, y, (row["tb_s"] or 0.0) * scale, BAR), color)
+            _bar(sheet, row, Box(left, y, (row["tb_s"] or 0.0) * scale, BAR), color)
             y += PITCH
         y += GAP
     _ceilings(
-        axes, {name: left + rate * scale for name, rate in ceilings.items()}, ceilings, top, y
+        sheet, {name: left + rate * scale for name, rate in ceilings.items()}, ceilings, top, y
     )
     return figure
 
 
-def _bar(axes: Axes, row: Facts, box: Box, color: str) -> None:
+def _bar(sheet: Sheet, row: Facts, box: Box, color: str) -> None:
     """One kernel: its name, its bar, and its numbers."""
     y = box.y + box.h / 2
-    style.write(axes, box.x - 6, y, row["name"], ha="right")
+    sheet.write(box.x - 6, y, row["name"], ha="right")
     if row["error"]:
         reason = row["error"] if len(row["error"]) < 60 else f"{row['error'][:57]}…"
-        style.write(axes, box.x + 4, y, f"not measured: {reason}", ha="left", color=style.MUTED)
+        sheet.write(box.x + 4, y, f"not measured: {reason}", ha="left", color=style.MUTED)
         return
-    style.rectangle(axes, box, fill=color)
+    sheet.rectangle(box, fill=color)
     text = f"{row['tb_s']:.2f} TB/s, {row['of_copy']:.0%} of the copy"
-    style.write(axes, style.WIDTH - MARGIN, y, text, ha="right")
+    sheet.write(style.WIDTH - MARGIN, y, text, ha="right")
 
 
 def _ceilings(
-    axes: Axes, places: Mapping[str, float], rates: Mapping[str, float], top: float, bottom: float
+    sheet: Sheet, places: Mapping[str, float], rates: Mapping[str, float], top: float, bottom: float
 ) -> None:
     """The two lines; their labels are on two levels, because the lines are often close."""
     for level, (name, x) in enumerate(places.items()):
         dashes = (0, (4, 2)) if name == COPY else "-"
         start = top - 4 - 12 * (1 - level)
-        axes.plot([x, x], [start, bottom - GAP], color=style.INK, linewidth=1.2, linestyle=dashes)
+        sheet.axes.plot(
+            [x, x], [start, bottom - GAP], color=style.INK, linewidth=1.2, linestyle=dashes
+        )
         text = f"{name} {rates[name]:.2f} TB/s"
-        style.write(axes, x - 4, start - 1, text, ha="right", bold=True, pill=True)
+        sheet.write(x - 4, start - 1, text, ha="right", bold=True, pill=True)

@@ -8,9 +8,8 @@ data, which JSON can hold.
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from matplotlib.axes import Axes
-
 from pagesim.figures import style
+from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
@@ -49,9 +48,10 @@ def _words(data: Facts) -> str:
     """What the picture shows, in a few sentences."""
     c = data["config"]
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
+    first = [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
     lines = [len(data["footprints"][key]) for key in ("k", "k_token_major")]
     return (
-        f"{_subtitle(c)} Warp 0 takes blocks {_some(_blocks_of_warp_0(data))} of the sequence. "
+        f"{_subtitle(c)} Warp 0 takes blocks {_some(first)} of the sequence. "
         f"{_lanes(group)} a key: lane 0 reads its vecs {_some(_column(data['k'], 'vec'))}, "
         f"in {len(data['k'])} loads. {_lanes(per_row)} a row of V: lane 0 reads rows "
         f"{_some(_column(data['v'], 'row'))}, in {len(data['v'])} loads. The first load of K "
@@ -69,24 +69,26 @@ def _draw(data: Facts, title: str | None) -> Picture:
     values = keys + SECTION + 2 * HEADER + len(key_rows) * ROW + 14
     moved = values + SECTION + 2 * HEADER + len(value_rows) * ROW + 14
     legend = moved + SECTION + len(FOOTPRINTS) * LINE_ROW + 8
-    figure, axes = style.sheet(style.WIDTH, legend + 16 + MARGIN, title)
-    style.write(axes, MARGIN, top - 16, _subtitle(c), ha="left", color=style.MUTED)
-    _draw_blocks(axes, data["warp_of_block"], top)
-    _draw_vecs(axes, data["offset_of_vec"], c["vec_size"], vecs)
-    _heading(axes, keys, "K: a cell names the vec of the key that the lane reads")
+    figure, sheet = blank(style.WIDTH, legend + 16 + MARGIN, title)
+    sheet.write(MARGIN, top - 16, _subtitle(c), ha="left", color=style.MUTED)
+    _draw_blocks(sheet, data["warp_of_block"], top)
+    _draw_vecs(sheet, data["offset_of_vec"], c["vec_size"], vecs)
+    _heading(sheet, keys, "K: a cell names the vec of the key that the lane reads")
     token_label = (
         "token" if all(e["token"] == data["k"][0]["token"] for e in data["k"]) else ("first token")
     )
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
-    _draw_loads(axes, keys + SECTION, key_rows, "vec", token_label, group, spans=group)
+    _draw_loads(sheet, keys + SECTION, key_rows, "vec", token_label, group, spans=group)
     _heading(
-        axes, values, "V: a cell names the row (the dimension of the head) that the lane reads"
+        sheet, values, "V: a cell names the row (the dimension of the head) that the lane reads"
     )
-    _draw_loads(axes, values + SECTION, value_rows, "row", "from token", per_row, spans=1)
-    _heading(axes, moved, "What the first load moves: 128-byte lines, each of four 32-byte sectors")
+    _draw_loads(sheet, values + SECTION, value_rows, "row", "from token", per_row, spans=1)
+    _heading(
+        sheet, moved, "What the first load moves: 128-byte lines, each of four 32-byte sectors"
+    )
     for place, (key, name) in enumerate(FOOTPRINTS.items()):
-        _draw_lines(axes, moved + SECTION + place * LINE_ROW, name, data["footprints"][key])
-    _draw_legend(axes, legend, max(group, per_row))
+        _draw_lines(sheet, moved + SECTION + place * LINE_ROW, name, data["footprints"][key])
+    _draw_legend(sheet, legend, max(group, per_row))
     for y, rows, loads, what in (
         (keys, key_rows, data["k"], "vec"),
         (values, value_rows, data["v"], "row"),
@@ -122,54 +124,56 @@ def _subtitle(c: Mapping[str, int]) -> str:
     )
 
 
-def _heading(axes: Axes, y: float, text: str) -> None:
-    style.write(axes, MARGIN, y + 7, text, size=style.HEADING, ha="left", bold=True)
+def _heading(sheet: Sheet, y: float, text: str) -> None:
+    sheet.write(MARGIN, y + 7, text, size=style.HEADING, ha="left", bold=True)
 
 
-def _label(axes: Axes, y: float, text: str, *, color: str = style.INK) -> None:
-    style.write(axes, LEFT - 7, y + ROW / 2, text, ha="right", color=color)
+def _label(sheet: Sheet, y: float, text: str, *, color: str = style.INK) -> None:
+    sheet.write(LEFT - 7, y + ROW / 2, text, ha="right", color=color)
 
 
-def _cell(axes: Axes, box: Box, text: str, fill: str) -> None:
-    style.rectangle(axes, box, fill=fill, width=0.6)
+def _cell(sheet: Sheet, box: Box, text: str, fill: str) -> None:
+    sheet.rectangle(box, fill=fill, width=0.6)
     if text:
-        style.write(axes, *box.center, text, color=style.ink_on(fill))
+        sheet.write(*box.center, text, color=style.ink_on(fill))
 
 
-def _draw_blocks(axes: Axes, warps: Sequence[int], y: float) -> None:
+def _draw_blocks(sheet: Sheet, warps: Sequence[int], y: float) -> None:
     """The blocks of the sequence in order, and the warp that takes each: warp 0's are grey."""
-    _heading(axes, y, "The blocks of the sequence: which warp takes which")
+    _heading(sheet, y, "The blocks of the sequence: which warp takes which")
     y += SECTION
     width = LANES * CELL / len(warps)
-    _label(axes, y - 1, "block", color=style.MUTED)
-    _label(axes, y + HEADER, "warp")
+    _label(sheet, y - 1, "block", color=style.MUTED)
+    _label(sheet, y + HEADER, "warp")
     for block, warp in enumerate(warps):
         x = LEFT + block * width
-        style.write(axes, x + width / 2, y + HEADER / 2, str(block), color=style.MUTED)
+        sheet.write(x + width / 2, y + HEADER / 2, str(block), color=style.MUTED)
         fill = style.HELD if warp == 0 else style.PAPER
-        _cell(axes, Box(x, y + HEADER, width, ROW), str(warp), fill)
+        _cell(sheet, Box(x, y + HEADER, width, ROW), str(warp), fill)
 
 
-def _draw_vecs(axes: Axes, offsets: Sequence[int], vec_size: int, y: float) -> None:
+def _draw_vecs(sheet: Sheet, offsets: Sequence[int], vec_size: int, y: float) -> None:
     """The vecs of q, and of any key, and the lane of a thread group that takes each."""
     elements = counted(vec_size, "element")
     _heading(
-        axes, y, f"q and every key, in vecs of {elements}: which lane of a thread group takes which"
+        sheet,
+        y,
+        f"q and every key, in vecs of {elements}: which lane of a thread group takes which",
     )
     y += SECTION
-    _label(axes, y - 1, "vec", color=style.MUTED)
-    _label(axes, y + HEADER, "lane")
+    _label(sheet, y - 1, "vec", color=style.MUTED)
+    _label(sheet, y + HEADER, "lane")
     fits = len(offsets) <= LANES
     for vec, offset in enumerate(offsets[: LANES if fits else LANES - 1]):
         box = Box(LEFT + vec * CELL, y + HEADER, CELL, ROW)
-        style.write(axes, box.center[0], y + HEADER / 2, str(vec), color=style.MUTED)
-        _cell(axes, box, str(offset), style.color_of(offset))
+        sheet.write(box.center[0], y + HEADER / 2, str(vec), color=style.MUTED)
+        _cell(sheet, box, str(offset), style.color_of(offset))
     if not fits:
-        style.write(axes, LEFT + (LANES - 0.5) * CELL, y + HEADER + ROW / 2, ELLIPSIS)
+        sheet.write(LEFT + (LANES - 0.5) * CELL, y + HEADER + ROW / 2, ELLIPSIS)
 
 
 def _draw_loads(
-    axes: Axes,
+    sheet: Sheet,
     y: float,
     rows: Sequence[tuple[int, Facts] | None],
     what: str,
@@ -179,38 +183,38 @@ def _draw_loads(
 ) -> None:
     """A row a load, a column a lane; `sharing` neighbours read the same key, or row of V."""
     (_, first), *_ = (row for row in rows if row)
-    _label(axes, y - 1, "lane", color=style.MUTED)
-    _label(axes, y + HEADER - 1, token_label, color=style.MUTED)
+    _label(sheet, y - 1, "lane", color=style.MUTED)
+    _label(sheet, y + HEADER - 1, token_label, color=style.MUTED)
     for lane in range(LANES):
         x = LEFT + (lane + 0.5) * CELL
-        style.write(axes, x, y + HEADER / 2, str(lane), color=style.MUTED)
+        sheet.write(x, y + HEADER / 2, str(lane), color=style.MUTED)
     for lane in range(0, LANES, spans):
         x, token = LEFT + (lane + spans / 2) * CELL, first["token"][lane]
-        style.write(axes, x, y + HEADER * 1.5, str(token), color=style.MUTED)
+        sheet.write(x, y + HEADER * 1.5, str(token), color=style.MUTED)
     top = y = y + 2 * HEADER
     for row in rows:
         if row is None:
-            _label(axes, y, ELLIPSIS)
+            _label(sheet, y, ELLIPSIS)
             for lane in range(LANES):
                 middle = LEFT + (lane + 0.5) * CELL
-                style.write(axes, middle, y + ROW / 2, "\N{VERTICAL ELLIPSIS}", color=style.MUTED)
+                sheet.write(middle, y + ROW / 2, "\N{VERTICAL ELLIPSIS}", color=style.MUTED)
         else:
             number, load = row
-            _label(axes, y, f"load {number}")
+            _label(sheet, y, f"load {number}")
             for lane, value in enumerate(load[what]):
                 fill = style.color_of(lane % sharing) if lane else FOLLOWED
                 if value is None:
                     fill = style.PAPER
                 text = "" if value is None else str(value)
-                _cell(axes, Box(LEFT + lane * CELL, y, CELL, ROW), text, fill)
+                _cell(sheet, Box(LEFT + lane * CELL, y, CELL, ROW), text, fill)
         y += ROW
     # A heavier line where the next key, or the next row of V, begins.
     edges = [LEFT + lane * CELL for lane in range(0, LANES + 1, sharing)]
     for x in edges:
-        axes.plot([x, x], [top, y], color=style.INK, linewidth=1.4, clip_on=False)
+        sheet.axes.plot([x, x], [top, y], color=style.INK, linewidth=1.4, clip_on=False)
 
 
-def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Facts]) -> None:
+def _draw_lines(sheet: Sheet, y: float, name: str, lines: Sequence[Facts]) -> None:
     """The lines that one load touches; a sector is filled as far as its bytes are read."""
     parts = [count for line in lines for count in line["bytes"] if count]
     used = sum(parts) / (SECTOR_BYTES * len(parts))
@@ -218,21 +222,21 @@ def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Facts]) -> None
         f"{name}: {counted(len(lines), 'line')}, {counted(len(parts), 'sector')}, "
         f"{used:.0%} of the bytes used"
     )
-    style.write(axes, LEFT, y + 5, text, ha="left")
+    sheet.write(LEFT, y + 5, text, ha="left")
     for place, line in enumerate(lines[:MAX_LINES]):
         box = Box(LEFT + place * LINE_PITCH, y + 11, LINE_PITCH - LINE_GAP, 12)
         width = box.w / len(line["bytes"])
         for sector, count in enumerate(line["bytes"]):
             cell = Box(box.x + sector * width, box.y, width, box.h)
-            style.fill_from_below(axes, cell, count / SECTOR_BYTES, [style.MUTED])
-            style.rectangle(axes, cell, fill=None, width=0.5)
-        style.rectangle(axes, box, fill=None, width=1.4)
+            sheet.fill_from_below(cell, count / SECTOR_BYTES, [style.MUTED])
+            sheet.rectangle(cell, fill=None, width=0.5)
+        sheet.rectangle(box, fill=None, width=1.4)
     if len(lines) > MAX_LINES:
         more = f"+{len(lines) - MAX_LINES}"
-        style.write(axes, LEFT - 7, y + 17, more, ha="right", color=style.MUTED)
+        sheet.write(LEFT - 7, y + 17, more, ha="right", color=style.MUTED)
 
 
-def _draw_legend(axes: Axes, y: float, sharing: int) -> None:
+def _draw_legend(sheet: Sheet, y: float, sharing: int) -> None:
     """What the colours, black and grey mean."""
     shades = [style.color_of(place) for place in range(min(sharing, 2))]
     entries = [
@@ -243,9 +247,9 @@ def _draw_legend(axes: Axes, y: float, sharing: int) -> None:
     x = MARGIN + 3
     for fills, text in entries:
         for fill in fills:
-            style.rectangle(axes, Box(x, y, 12, 11), fill=fill)
+            sheet.rectangle(Box(x, y, 12, 11), fill=fill)
             x += 12
-        style.write(axes, x + 6, y + 6, text, ha="left", color=style.MUTED)
+        sheet.write(x + 6, y + 6, text, ha="left", color=style.MUTED)
         x += 24 + style.text_width(text)
 
 
@@ -258,10 +262,6 @@ def _shown(loads: Sequence[L], most: int) -> list[tuple[int, L] | None]:
 def _column(loads: Sequence[Facts], what: str) -> list[int]:
     """What lane 0 reads, load after load."""
     return [load[what][0] for load in loads]
-
-
-def _blocks_of_warp_0(data: Facts) -> list[int]:
-    return [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
 
 
 def _some(numbers: Sequence[int]) -> str:

@@ -26,14 +26,5 @@ from pagesim.kernels.simt.machine import RaceError
 from pagesim.kernels.simt.thread_map import thread_map
 from pagesim.kernels.simt.warp_load import WarpLoad
 
-__all__ = [
-    "Config",
-    "RaceError",
-    "Trace",
-    "WarpLoad",
-    "choose_version",
-    "explain",
-    "paged_attention_v1",
-    "paged_attention_v2",
-    "thread_map",
-]
+__all__ = ["Config", "RaceError", "Trace", "WarpLoad", "choose_version", "explain"]
+__all__ += ["paged_attention_v1", "paged_attention_v2", "thread_map"]

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from pagesim.kernels.xray.trace import AccessTrace
 
@@ -44,7 +42,8 @@ def reads(trace: AccessTrace) -> Iterator[Read]:
         raise ValueError(
             "a film needs a decoding call, with block tables and one query per sequence"
         )
-    q, keys, values = (_floats(given[name]) for name in ("q", "k_cache", "v_cache"))
+    tensors = (given[name].detach().cpu().double() for name in ("q", "k_cache", "v_cache"))
+    q, keys, values = (tensor.numpy() for tensor in tensors)
     scale = given.get("scale") or q.shape[-1] ** -0.5
     for program in trace.programs:
         if not program.rows or not program.heads:
@@ -66,7 +65,3 @@ def reads(trace: AccessTrace) -> Iterator[Read]:
             numbers = [block * owned.block_size + offset for block, offset in slots]
             size = float(np.linalg.norm(acc))
             yield Read(program.index, row, head, numbers, weights.tolist(), m, total, size)
-
-
-def _floats(tensor: torch.Tensor) -> NDArray[np.float64]:
-    return tensor.detach().cpu().double().numpy()

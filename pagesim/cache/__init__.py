@@ -6,14 +6,5 @@ from pagesim.cache.metadata_v0 import build_attention_metadata
 from pagesim.cache.metadata_v1 import build_v1_metadata
 from pagesim.cache.slot_mapping import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
 
-__all__ = [
-    "PAD_SLOT_ID",
-    "AttentionMetadata",
-    "CacheEngine",
-    "KVPool",
-    "build_attention_metadata",
-    "build_v1_metadata",
-    "pad_block_tables",
-    "prompt_slots",
-    "slots_of",
-]
+__all__ = ["PAD_SLOT_ID", "CacheEngine", "KVPool", "pad_block_tables", "prompt_slots", "slots_of"]
+__all__ += ["AttentionMetadata", "build_attention_metadata", "build_v1_metadata"]

@@ -180,7 +180,18 @@ class CacheEngine:
         self, name: str, source: str, target: str, pairs: Iterable[tuple[int, int]]
     ) -> NDArray[np.int64]:
         sizes = {"GPU": self.gpu.num_blocks, "CPU": self.cpu.num_blocks}
-        return _checked(name, pairs, [(source, sizes[source]), (target, sizes[target])])
+        rows = [tuple(pair) for pair in pairs]
+        for index, pair in enumerate(rows):
+            if len(pair) != 2 or {*map(type, pair)} != {int}:
+                raise TypeError(f"{name}[{index}] must be two block indices, not {pair!r}")
+            for block, device in zip(pair, (source, target), strict=True):
+                if not 0 <= block < (num_blocks := sizes[device]):
+                    has = f"blocks 0 to {num_blocks - 1}" if num_blocks else "no blocks"
+                    raise UsageError(
+                        f"{name}[{index}] = {pair}: there is no block {block} in the {device} "
+                        f"pool, which has {has}; each pool counts its blocks from 0"
+                    )
+        return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
     def _swap(self, source: KVPool, target: KVPool, pairs: NDArray[np.int64]) -> None:
         if not len(pairs):
@@ -193,23 +204,6 @@ class CacheEngine:
     def _copy(self, pairs: NDArray[np.int64]) -> None:
         if len(pairs):
             self._copy_blocks(self.gpu.keys, self.gpu.values, self._as_pairs(pairs))
-
-
-def _checked(
-    name: str, pairs: Iterable[tuple[int, int]], limits: Sequence[tuple[str, int]]
-) -> NDArray[np.int64]:
-    rows = [tuple(pair) for pair in pairs]
-    for index, pair in enumerate(rows):
-        if len(pair) != 2 or {*map(type, pair)} != {int}:
-            raise TypeError(f"{name}[{index}] must be two block indices, not {pair!r}")
-        for block, (device, num_blocks) in zip(pair, limits, strict=True):
-            if not 0 <= block < num_blocks:
-                has = f"blocks 0 to {num_blocks - 1}" if num_blocks else "no blocks"
-                raise UsageError(
-                    f"{name}[{index}] = {pair}: there is no block {block} in the {device} pool, "
-                    f"which has {has}; each pool counts its blocks from 0"
-                )
-    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def _copy_one_by_one(

@@ -91,7 +91,7 @@ def examine(probe: Probe | None = None) -> Report:
 def install_command(extra: str | None) -> str:
     """The command that installs an extra: from this checkout with its pins, or from the index."""
     name = f"[{extra}]" if extra else ""
-    if _in_checkout():
+    if all((ROOT / file).is_file() for file in ("constraints.txt", "pyproject.toml")):
         return f'pip install -e ".{name}" -c constraints.txt'
     return f'pip install "pagesim{name}"'
 
@@ -175,10 +175,6 @@ def look_for_browser() -> Finding:
     if path:
         return Finding("browser", "ok", path)
     return Finding("browser", "note", "none found; open the address that JupyterLab prints")
-
-
-def _in_checkout() -> bool:
-    return all((ROOT / name).is_file() for name in ("constraints.txt", "pyproject.toml"))
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -79,12 +79,8 @@ def size(**options: Any) -> Answer:
 
 
 FLAGS = (
-    "block_size",
-    "dtype",
-    "kv_cache_dtype",
-    "tensor_parallel_size",
-    "pipeline_parallel_size",
-    "num_gpu_blocks_override",
+    *("block_size", "dtype", "kv_cache_dtype", "num_gpu_blocks_override"),
+    *("tensor_parallel_size", "pipeline_parallel_size"),
 )
 """The options that `size_v0` and `size_v1` take under the same names."""
 

@@ -80,10 +80,11 @@ def sweep(grid: Path, out: Path) -> Answer:
 
 
 def _table(results: Sequence[CellResult]) -> list[str]:
-    """A line for every cell that has a value, below the names of the columns."""
+    """A line for every cell that has a value, below the names of what varies and of the columns."""
     if not results:
         return []
-    names = _varied(results)
+    given = dict.fromkeys(name for one in results for name in one.cell)
+    names = [name for name in given if len({_short(one.cell.get(name)) for one in results}) > 1]
     rows = [("cell", *names, *MEASURES)]
     for one in results[:ROWS]:
         cells = (_short(one.cell.get(name)) for name in names)
@@ -103,12 +104,6 @@ def _errors(failures: Iterable[CellResult]) -> list[str]:
         f"cell {at[0]}" + (f" and {len(at) - 1} more" if at[1:] else "") + f": {words}"
         for words, at in same.items()
     ]
-
-
-def _varied(results: Sequence[CellResult]) -> list[str]:
-    """The names whose values are not the same in all cells."""
-    names = dict.fromkeys(name for one in results for name in one.cell)
-    return [name for name in names if len({_short(one.cell.get(name)) for one in results}) > 1]
 
 
 def _short(value: Json) -> str:

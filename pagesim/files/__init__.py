@@ -77,17 +77,14 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) 
     if not os.access(path if _is_special(path) else folder, os.W_OK):
         raise UsageError(f"{path}: the folder {folder} cannot be written to: choose another")
     for other in inputs:
-        if os.path.isdir(other) and _is_in(folder, other):
+        around = (folder, *folder.parents) if os.path.isdir(other) else ()
+        if any(os.path.samefile(each, other) for each in around):
             raise UsageError(f"{path} is in the input {other}: name a file outside of it")
         for file in _files(other) if os.path.isfile(path) else ():
             if os.path.exists(file) and os.path.samefile(path, file):
                 raise UsageError(
                     f"{path} is the input {file}, which would be lost: name another file"
                 )
-
-
-def _is_in(folder: Path, other: str | os.PathLike[str]) -> bool:
-    return any(os.path.samefile(each, other) for each in (folder, *folder.parents))
 
 
 def _files(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:

@@ -9,12 +9,5 @@ and `shadow` knows who reads a wrong slot.
 from pagesim.generation.setup import engine_on_pages, load_model
 from pagesim.generation.vocabulary import Ids, Letters, Subwords, Vocabulary, vocabulary
 
-__all__ = [
-    "Ids",
-    "Letters",
-    "Subwords",
-    "Vocabulary",
-    "engine_on_pages",
-    "load_model",
-    "vocabulary",
-]
+__all__ = ["Ids", "Letters", "Subwords", "Vocabulary", "vocabulary"]
+__all__ += ["engine_on_pages", "load_model"]

@@ -8,10 +8,9 @@ that attention is about to read: a wrong block shows even where an answer happen
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
-from pagesim.cache import AttentionMetadata, KVPool
+from pagesim.cache import AttentionMetadata
 from pagesim.cache.cache_engine import BlockMoves
 from pagesim.generation.engine import Engine
 
@@ -31,7 +30,8 @@ class ShadowedEngine(Engine):
         super().__init__(*arguments, **keywords)
         self.misread: list[Misread] = []
         self._numbers: dict[int, list[int]] = {}
-        self._written = [self._blank(pool) for pool in (self.cache.gpu, self.cache.cpu)]
+        shapes = (pool.keys[0].shape[:2] for pool in (self.cache.gpu, self.cache.cpu))
+        self._written = [np.zeros(shape, dtype=np.int64) for shape in shapes]
 
     def move(self, moves: BlockMoves) -> None:
         super().move(moves)
@@ -58,10 +58,6 @@ class ShadowedEngine(Engine):
             slots = batch.slot_mapping[begin:stop]
             self._written[0].reshape(-1)[slots] = texts[computed:]
         return super().forward(batch)
-
-    @staticmethod
-    def _blank(pool: KVPool) -> NDArray[np.int64]:
-        return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
 
     def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:
         """A number for the text up to each position: equal for equal texts."""

@@ -30,14 +30,13 @@ class Vocabulary(Protocol):
         """Return the text of one token, for display in the player."""
 
 
-class Ids:
+class Ids(Vocabulary):
     """Token ids separated by blanks, which any model accepts. ``why`` says why there is no text."""
 
     def __init__(self, why: str) -> None:
         self.why = why
 
     def encode(self, text: str) -> list[int]:
-        """See `Vocabulary`."""
         try:
             return [int(word) for word in text.replace(",", " ").split()]
         except ValueError:
@@ -50,15 +49,13 @@ class Ids:
         return "".join(f"{token} " for token in tokens)
 
     def label(self, token: int) -> str:
-        """See `Vocabulary`."""
         return str(token)
 
 
-class Letters:
+class Letters(Vocabulary):
     """The signs of the maps, like ``a>k;k>.;?a``: see `kernels.tiny_llm.maps`."""
 
     def encode(self, text: str) -> list[int]:
-        """See `Vocabulary`."""
         from pagesim.kernels.tiny_llm import maps
 
         try:
@@ -67,17 +64,15 @@ class Letters:
             raise UsageError(str(error)) from error
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """See `Vocabulary`."""
         from pagesim.kernels.tiny_llm import maps
 
         return maps.decode(tokens)
 
     def label(self, token: int) -> str:
-        """See `Vocabulary`."""
         return self.decode([token])
 
 
-class Subwords:
+class Subwords(Vocabulary):
     """A folder's tokenizer.json, read by the package tokenizers."""
 
     def __init__(self, file: Path) -> None:
@@ -97,19 +92,14 @@ class Subwords:
             raise UsageError(f"{file}: its rules make a text up to {growth:.1g} times as long")
 
     def encode(self, text: str) -> list[int]:
-        """See `Vocabulary`."""
         with self._blamed(f"does not read {text!r:.80}"):
             return list(self._tokenizer.encode(text).ids)
 
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text without the tokens that only mark an end: see `Vocabulary`."""
-        return self._decoded(tokens)
-
     def label(self, token: int) -> str:
-        """See `Vocabulary`."""
-        return self._decoded([token], skip_special_tokens=False) or str(token)
+        return self.decode([token], skip_special_tokens=False) or str(token)
 
-    def _decoded(self, tokens: Sequence[int], **options: bool) -> str:
+    def decode(self, tokens: Sequence[int], **options: bool) -> str:
+        """Return the text without the tokens that only mark an end: see `Vocabulary`."""
         with self._blamed(f"does not write {list(tokens)!r:.80}"):
             return str(self._tokenizer.decode(list(tokens), **options))
 

@@ -19,7 +19,6 @@ import functools
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from pagesim.checks import RAW, checked, explain
@@ -112,14 +111,8 @@ class Journal:
     """What the calls in progress have done so far; the objects of one allocator share it."""
 
     __slots__ = (
-        "_closed",
-        "_inverses",
-        "_marks",
-        "_rows",
-        "active",
-        "recorder",
-        "recording",
-        "wants_events",
+        *("_closed", "_inverses", "_marks", "_rows"),
+        *("active", "recorder", "recording", "wants_events"),
     )
 
     def __init__(self) -> None:
@@ -215,12 +208,7 @@ class Journal:
     def _place(self) -> tuple[int, int, int]:
         return len(self._inverses), len(self._rows), len(self._closed)
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, exc_type: type[BaseException] | None, *_: object) -> None:
         inverses, rows, closed = self._marks.pop()
         if exc_type is not None:
             marks, self._marks, self.active = self._marks, [], False  # this is not noted itself

@@ -75,35 +75,16 @@ FAILED = "failed"
 """The kind of the event for a call that raised and was undone."""
 
 CALLS = (
-    "allocate",
-    "append_slots",
-    "append_token_ids",
-    "ensure_num_empty_slots",
-    "fork",
-    "free",
-    "swap",
-    "swap_out",
-    "swap_in",
-    "update",
-    "mark_blocks_as_computed",
-    "schedule",
-    "record",
-    "allocate_mutable_block",
-    "allocate_immutable_block",
-    "allocate_immutable_blocks",
-    "allocate_or_get_null_block",
-    "fork_blocks",
-    "cow_block_if_not_appendable",
+    # schedulers, managers and tables
+    *("allocate", "append_slots", "append_token_ids", "ensure_num_empty_slots", "fork", "free"),
+    *("swap", "swap_out", "swap_in", "update", "mark_blocks_as_computed", "schedule", "record"),
+    # V0's allocators
+    *("allocate_mutable_block", "allocate_immutable_block", "allocate_immutable_blocks"),
+    *("allocate_or_get_null_block", "fork_blocks", "cow_block_if_not_appendable"),
     "promote_to_immutable_block",
-    "allocate_slots",
-    "update_from_output",
-    "cache_blocks",
-    "remove_skipped_blocks",
-    "evict_blocks",
-    "reset_prefix_cache",
-    "get_new_blocks",
-    "touch",
-    "free_blocks",
+    # V1
+    *("allocate_slots", "update_from_output", "cache_blocks", "remove_skipped_blocks"),
+    *("evict_blocks", "reset_prefix_cache", "get_new_blocks", "touch", "free_blocks"),
     "cache_full_blocks",
 )
 """Kinds of events that are public calls of a scheduler, a manager, a table or an allocator."""

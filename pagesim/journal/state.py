@@ -121,16 +121,6 @@ class State:
         """V0's "CPU free list"."""
         return self.lists.get("CPU free list", ())
 
-    @property
-    def evictor_gpu(self) -> tuple[int, ...]:
-        """V0's "GPU evictor", in order of arrival."""
-        return self.lists.get("GPU evictor", ())
-
-    @property
-    def evictor_cpu(self) -> tuple[int, ...]:
-        """V0's "CPU evictor"."""
-        return self.lists.get("CPU evictor", ())
-
 
 def fill_of(
     block_ids: tuple[int, ...], num_slots: int, block_size: int, null_block: int | None

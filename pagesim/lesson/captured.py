@@ -3,7 +3,6 @@
 import io
 from contextlib import AbstractContextManager, redirect_stdout
 from html import escape
-from types import TracebackType
 from typing import Any
 
 
@@ -26,13 +25,8 @@ class Captured:
             self._context.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._context.__exit__(kind, error, traceback)
+    def __exit__(self, *raised: Any) -> None:
+        self._context.__exit__(*raised)
 
     @property
     def text(self) -> str:

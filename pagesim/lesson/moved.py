@@ -9,19 +9,9 @@ from pagesim.files.jsonl import JsonObject
 EDITION: dict[str, JsonObject] = {"book": {"edition": 2}}
 """The section of a progress file that follows the chapters of today."""
 
-CHAPTERS = {
-    **{number: number for number in ("00", "01", "02", "03", "07")},
-    **{
-        "04": "14",
-        "05": "04",
-        "06": "05",
-        "08": "15",
-        "09": "06",
-        "10": "08",
-        "11": "09",
-        "12": "16",
-    },
-}
+CHAPTERS = {number: number for number in ("00", "01", "02", "03", "07")}
+CHAPTERS |= {"04": "14", "05": "04", "06": "05", "08": "15"}
+CHAPTERS |= {"09": "06", "10": "08", "11": "09", "12": "16"}
 TODAY = {"a step ahead", "no phases", "pauses", "ragged"}
 """What chapter 11 asked about steps is in chapter 10 now; the rest of it in chapter 9."""
 

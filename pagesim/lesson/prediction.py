@@ -12,7 +12,6 @@ What a ``with growth.reveal():`` block prints and displays is folded into the an
 """
 
 from collections.abc import Callable, Mapping, Set
-from types import TracebackType
 from typing import Any
 
 from pagesim.lesson import score
@@ -27,7 +26,8 @@ class Prediction:
 
     def __init__(self, name: str, mine: Any, truth: Callable[[], Any], within: float) -> None:
         self.name, self.mine, self.truth, self.within = name, mine, truth, within
-        self.is_written = mine is not None and not _is_blank(mine)
+        parts = mine.values() if isinstance(mine, Mapping) else [mine]
+        self.is_written = all(part is not None for part in parts)
         self.not_asked = unlike(mine, truth()) if self.is_written else ""
         self.is_made = self.is_written and not self.not_asked
         self.is_right = self.is_made and agrees(mine, truth(), within)
@@ -69,14 +69,9 @@ class Answer:
         self._captured.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._captured.__exit__(kind, error, traceback)
-        if error is None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: Any) -> None:
+        self._captured.__exit__(kind, *raised)
+        if kind is None:
             display(self)
 
     def _lines(self) -> str:
@@ -108,10 +103,6 @@ def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0
     if not callable(truth):
         raise TypeError(f"truth must be a function, as in truth=lambda: …, not {truth!r:.80}")
     return Prediction(name, mine, truth, within)
-
-
-def _is_blank(mine: Any) -> bool:
-    return isinstance(mine, Mapping) and any(value is None for value in mine.values())
 
 
 def _words(value: Any) -> str:

@@ -8,7 +8,7 @@ import base64
 import gzip
 import hashlib
 import html
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 SHELL = (
@@ -20,34 +20,31 @@ BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
-@lru_cache(maxsize=1)
+LOADER, STYLE = "load.js", "player.css"
+"""The code that unpacks the script (packed, it takes a third), and the style that this applies."""
+
+
+@cache
+def bundled(name: str) -> str:
+    """A file of the bundle."""
+    return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
+
+
 def script() -> str:
     """The player's script as a page contains it, without the line that names its source."""
-    return _bundled("player.js").split("\n", 1)[1]
+    return bundled("player.js").split("\n", 1)[1]
 
 
-@lru_cache(maxsize=1)
-def loader() -> str:
-    """The code that unpacks the script, which takes a third of its size when packed."""
-    return _bundled("load.js")
-
-
-@lru_cache(maxsize=1)
+@cache
 def packed_script() -> str:
     """The script as a page contains it, packed."""
     return _packed(script().encode())
 
 
-@lru_cache(maxsize=1)
-def style() -> str:
-    """The player's style, which its script applies."""
-    return _bundled("player.css")
-
-
 def policy() -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
-    scripts = f"'{_sha256(loader())}' '{_sha256(script())}'"
-    rules = f"script-src {scripts}; style-src '{_sha256(SHELL)}' '{_sha256(style())}'"
+    scripts = f"'{_sha256(bundled(LOADER))}' '{_sha256(script())}'"
+    rules = f"script-src {scripts}; style-src '{_sha256(SHELL)}' '{_sha256(bundled(STYLE))}'"
     return f"default-src 'none'; {rules}; img-src blob:"
 
 
@@ -76,12 +73,8 @@ def page(*jsonl_gz: bytes, title: str, alt: str) -> str:
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
         f"{files}"
         f'<template id="pagesim-script">{packed_script()}</template>\n'
-        f"<script>{loader()}</script>\n</body>\n</html>\n"
+        f"<script>{bundled(LOADER)}</script>\n</body>\n</html>\n"
     )
-
-
-def _bundled(name: str) -> str:
-    return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
 
 
 def _packed(data: bytes) -> str:

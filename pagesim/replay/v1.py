@@ -7,22 +7,19 @@ and by the number of its block. See `pagesim.replay.block_layer`.
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
 from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, request_row, whole_state
-from pagesim.v1 import (
-    BlockPool,
-    CacheConfig,
-    FreeKVCacheBlockQueue,
-    KVCacheBlock,
-    KVCacheManager,
-    Request,
-    RequestStatus,
-    Scheduler,
-    SchedulerConfig,
-    SchedulerOutput,
-)
+
+FIELDS = {
+    "salt": "cache_salt",
+    "skip_reading": "skip_reading_prefix_cache",
+    "stop": "stop_token_ids",
+    "arrival": "arrival_time",
+}
+"""What a recording calls otherwise than a request does."""
 
 
 class V1Player(Player):
@@ -34,38 +31,21 @@ class V1Player(Player):
 
     def start(self, config: JsonObject) -> None:
         self.labels: dict[bytes, str] = {}
-        self.requests = Named[Name, Request]()
+        self.requests = Named[Name, v1.Request]()
         self.block_size: int = config.get("cache", config).get("block_size", 1)
 
-    def new_request(
-        self,
-        request: str,
-        prompt: list[int],
-        *,
-        salt: str | None = None,
-        skip_reading: bool = False,
-        stop: tuple[int, ...] = (),
-        arrival: float = 0.0,
-        **options: Any,
-    ) -> Request:
-        new = self.requests[request] = Request(
-            request,
-            prompt,
-            block_size=self.block_size,
-            cache_salt=salt,
-            skip_reading_prefix_cache=skip_reading,
-            stop_token_ids=stop,
-            arrival_time=arrival,
-            **options,
-        )
+    def new_request(self, request: str, prompt: list[int], **options: Any) -> v1.Request:
+        named = {FIELDS.get(name, name): value for name, value in options.items()}
+        new = v1.Request(request, prompt, block_size=self.block_size, **named)
+        self.requests[request] = new
         self.name_contents(new)
         return new
 
-    def name_contents(self, request: Request) -> None:
+    def name_contents(self, request: v1.Request) -> None:
         for index, block_hash in enumerate(request.block_hashes):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
 
-    def pool_state(self, pool: BlockPool) -> JsonObject:
+    def pool_state(self, pool: v1.BlockPool) -> JsonObject:
         cached = [block for block in pool.blocks if block.block_hash is not None]
         holders: dict[bytes, int] = {}
         for block in cached:
@@ -95,8 +75,8 @@ class FreeQueuePlayer(V1Player):
 
     def start(self, config: JsonObject) -> None:
         super().start(config)
-        self.blocks = [KVCacheBlock(block_id) for block_id in range(config["num_blocks"])]
-        self.subject = self.queue = FreeKVCacheBlockQueue(self.blocks)
+        self.blocks = [v1.KVCacheBlock(block_id) for block_id in range(config["num_blocks"])]
+        self.subject = self.queue = v1.FreeKVCacheBlockQueue(self.blocks)
 
     def state(self) -> JsonObject:
         return {"free": ids_of(self.queue.get_all_free_blocks()), "num": self.queue.num_free_blocks}
@@ -121,7 +101,7 @@ class FreeQueuePlayer(V1Player):
 
 
 class RequestsPlayer(V1Player):
-    """Requests that come and grow without a scheduler."""
+    """Requests that come and grow without a scheduler, and what a pool and its manager share."""
 
     def op_new_request(
         self, request: str, prompt: list[int], salt: str | None = None, skip_reading: bool = False
@@ -132,16 +112,23 @@ class RequestsPlayer(V1Player):
         self.requests[request].append_output_token_ids(tokens)
         self.name_contents(self.requests[request])
 
+    def op_evict(self, ids: list[int]) -> None:
+        self.subject.evict_blocks(ids)
+
+    def op_reset_prefix_cache(self) -> bool:
+        done: bool = self.subject.reset_prefix_cache()
+        return done
+
 
 class BlockPoolPlayer(RequestsPlayer):
     """Named tables on one pool."""
 
     def start(self, config: JsonObject) -> None:
         super().start(config)
-        self.subject = self.pool = BlockPool(
+        self.subject = self.pool = v1.BlockPool(
             config["num_gpu_blocks"], config["enable_caching"], self.block_size
         )
-        self.tables = Named[str, list[KVCacheBlock]]()
+        self.tables = Named[str, list[v1.KVCacheBlock]]()
 
     def state(self) -> JsonObject:
         tables = {name: ids_of(table) for name, table in self.tables.items()}
@@ -175,12 +162,6 @@ class BlockPoolPlayer(RequestsPlayer):
         if not self.tables[table]:
             del self.tables[table]
 
-    def op_evict(self, ids: list[int]) -> None:
-        self.pool.evict_blocks(ids)
-
-    def op_reset_prefix_cache(self) -> bool:
-        return self.pool.reset_prefix_cache()
-
     def op_usage(self) -> float:
         return round(self.pool.get_usage(), 9)
 
@@ -190,7 +171,7 @@ class KVCacheManagerPlayer(RequestsPlayer):
 
     def start(self, config: JsonObject) -> None:
         super().start(config)
-        self.subject = self.manager = KVCacheManager(**config)
+        self.subject = self.manager = v1.KVCacheManager(**config)
         self.found: Named[Any, Any] = Named()
 
     def state(self) -> JsonObject:
@@ -211,7 +192,7 @@ class KVCacheManagerPlayer(RequestsPlayer):
         if new is None:
             return {"blocks": None}
         its.num_computed_tokens += num_found
-        its.status = RequestStatus.RUNNING
+        its.status = v1.RequestStatus.RUNNING
         return {"blocks": new.get_block_ids()[0]}
 
     def op_advance(self, request: str, n: int) -> None:
@@ -220,11 +201,11 @@ class KVCacheManagerPlayer(RequestsPlayer):
     def op_preempt(self, request: str) -> None:
         its = self.requests[request]
         self.manager.free(its)
-        its.num_computed_tokens, its.status = 0, RequestStatus.PREEMPTED
+        its.num_computed_tokens, its.status = 0, v1.RequestStatus.PREEMPTED
 
     def op_free(self, request: str) -> None:
         its = self.requests.take(request)
-        its.status = RequestStatus.FINISHED_STOPPED
+        its.status = v1.RequestStatus.FINISHED_STOPPED
         self.manager.free(its)
 
     def op_cache_blocks(self, request: str, num_tokens: int) -> None:
@@ -232,12 +213,6 @@ class KVCacheManagerPlayer(RequestsPlayer):
 
     def op_remove_skipped(self, request: str, num_tokens: int) -> None:
         self.manager.remove_skipped_blocks(request, num_tokens)
-
-    def op_evict(self, ids: list[int]) -> None:
-        self.manager.evict_blocks(ids)
-
-    def op_reset_prefix_cache(self) -> bool:
-        return self.manager.reset_prefix_cache()
 
     def op_usage(self) -> float:
         return round(self.manager.usage, 9)
@@ -251,9 +226,10 @@ class V1SchedulerPlayer(V1Player):
 
     def start(self, config: JsonObject) -> None:
         super().start(config)
-        scheduler, cache = SchedulerConfig(**config["scheduler"]), CacheConfig(**config["cache"])
-        self.subject = self.scheduler = Scheduler(scheduler, cache)
-        self.in_flight: list[SchedulerOutput] = []
+        scheduler = v1.SchedulerConfig(**config["scheduler"])
+        cache = v1.CacheConfig(**config["cache"])
+        self.subject = self.scheduler = v1.Scheduler(scheduler, cache)
+        self.in_flight: list[v1.SchedulerOutput] = []
 
     def state(self) -> JsonObject:
         scheduler, manager = self.scheduler, self.scheduler.kv_cache_manager
@@ -270,7 +246,7 @@ class V1SchedulerPlayer(V1Player):
         self.scheduler.add_request(self.new_request(request, prompt, **options))
 
     def op_abort(self, requests: list[Name]) -> list[Name]:
-        ended = self.scheduler.finish_requests(requests, RequestStatus.FINISHED_ABORTED)
+        ended = self.scheduler.finish_requests(requests, v1.RequestStatus.FINISHED_ABORTED)
         return [request.request_id for request in ended]
 
     def op_reset_prefix_cache(self, running: bool) -> bool:
@@ -326,7 +302,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         self._names: Iterable[Name] = ()
         self._ended = False
 
-    def name_contents(self, request: Request) -> None:
+    def name_contents(self, request: v1.Request) -> None:
         """A change names the request and the place of a block: contents need no names."""
 
     def name_all(self) -> None:

@@ -15,26 +15,7 @@ from pagesim.simulation.serving import PagedServing, Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import CACHED_PARTS, PARTS, Usage, WasteLog
 
-__all__ = [
-    "CACHED_PARTS",
-    "PAPER_POOL",
-    "PARTS",
-    "POLICIES",
-    "Contiguous",
-    "CostModel",
-    "Limits",
-    "Outcomes",
-    "Paged",
-    "PagedServing",
-    "PagedV1",
-    "Policy",
-    "Roofline",
-    "Server",
-    "Simulation",
-    "Static",
-    "Token",
-    "Usage",
-    "WasteLog",
-    "serve",
-    "simulate",
-]
+__all__ = ["POLICIES", "Contiguous", "Paged", "PagedV1", "Policy", "Static", "Token"]
+__all__ += ["PAPER_POOL", "CostModel", "Limits", "Roofline", "Simulation", "simulate"]
+__all__ += ["CACHED_PARTS", "PARTS", "Outcomes", "Usage", "WasteLog"]
+__all__ += ["PagedServing", "Server", "serve"]

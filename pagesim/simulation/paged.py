@@ -6,6 +6,7 @@ tokens that a model has sampled, or would have, and free what is finished.
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
 from itertools import islice
 
 from pagesim.cache import AttentionMetadata, build_attention_metadata
@@ -59,8 +60,8 @@ class PagedServer(PagedServing):
         self._samples = check_samples(samples, scheduler_config)
         self.scheduler = Scheduler(scheduler_config, cache_config, clock=lambda: self._clock)
         self.pool = cache_config.num_gpu_blocks * cache_config.block_size
-        self._recorder = recorded(self.scheduler) if record else None
-        self._timeline = None if self._recorder is None else self._recorder.__enter__()
+        self._recording = ExitStack()
+        self._timeline = self._recording.enter_context(recorded(self.scheduler)) if record else None
         self._clock = 0.0
         self._arrived: deque[tuple[RequestTag, Request]] = deque()
         """Requests that have arrived and are not yet in the scheduler's queue."""
@@ -140,7 +141,7 @@ class PagedServer(PagedServing):
         own. UsageError, with nothing changed, for a parent that samples no token in this step, an
         id that is taken, or more members than the ``samples`` that :meth:`add` was told.
         """
-        group = self._sampling(parent_id)
+        group = self._sampling_group(parent_id)
         if child_id in self.scheduler.block_manager.block_tables:
             raise UsageError(f"sequence {parent_id} cannot fork: the id {child_id} is taken")
         if len(group.seqs) >= (most := group.sampling_params.samples):
@@ -155,7 +156,7 @@ class PagedServer(PagedServing):
 
         UsageError for the last member, which only `commit` ends, and as in :meth:`fork`.
         """
-        group = self._sampling(seq_id)
+        group = self._sampling_group(seq_id)
         seq = group.seqs_dict[seq_id]
         group.remove(seq_id)
         self._free(seq, STOPPED)
@@ -165,7 +166,7 @@ class PagedServer(PagedServing):
     ) -> tuple[list[int], list[int]]:
         metadata, out = self._now
         if tokens is not None or ended:
-            self._check_sampled(tokens, ended)
+            check_sampled(self._sampling(), tokens, ended)
         answered, finished = [], []
         for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
             group = scheduled.seq_group
@@ -197,8 +198,7 @@ class PagedServer(PagedServing):
         return {row: table.physical_block_ids.copy() for row, table in tables.items()}
 
     def finish(self) -> Timeline | None:
-        if self._recorder is not None:
-            self._recorder.__exit__(None, None, None)
+        self._recording.close()
         return self._timeline
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -211,9 +211,8 @@ class PagedServer(PagedServing):
         """
         scheduler = self.scheduler
         config, block_size = scheduler.scheduler_config, scheduler.cache_config.block_size
-        while self._arrived and (
-            self._recorder is not None or len(scheduler.waiting) <= config.max_num_seqs
-        ):
+        needs_all = self._timeline is not None
+        while self._arrived and (needs_all or len(scheduler.waiting) <= config.max_num_seqs):
             tag, request = self._arrived.popleft()
             seq = Sequence(tag.row * self._samples, prompt_of(request, tag.row), block_size)
             scheduler.add_seq_group(
@@ -228,23 +227,17 @@ class PagedServer(PagedServing):
 
     # -- members of a group ----------------------------------------------------------------------
 
-    def _sampling(self, seq_id: int) -> SequenceGroup:
-        """The group of a sequence that samples a token in this step."""
+    def _sampling(self) -> dict[int, SequenceGroup]:
+        """The groups of the sequences that sample a token in this step, by sequence."""
         metadata, out = self._now
-        for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
-            if meta.do_sample and seq_id in scheduled.seq_group.seqs_dict:
-                return scheduled.seq_group
-        raise UsageError(f"sequence {seq_id} samples no token in this step")
+        pairs = zip(out.scheduled_seq_groups, metadata, strict=True)
+        groups = [scheduled.seq_group for scheduled, meta in pairs if meta.do_sample]
+        return {seq_id: group for group in groups for seq_id in group.seqs_dict}
 
-    def _check_sampled(self, tokens: Mapping[int, int] | None, ended: Collection[int]) -> None:
-        metadata, out = self._now
-        sampled = [
-            seq_id
-            for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True)
-            if meta.do_sample
-            for seq_id in scheduled.seq_group.seqs_dict
-        ]
-        check_sampled(sampled, tokens, ended)
+    def _sampling_group(self, seq_id: int) -> SequenceGroup:
+        if (group := self._sampling().get(seq_id)) is None:
+            raise UsageError(f"sequence {seq_id} samples no token in this step")
+        return group
 
     def _fork(self, group: SequenceGroup, parent: Sequence, child_id: int) -> None:
         child = parent.fork(child_id)

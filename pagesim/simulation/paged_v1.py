@@ -6,6 +6,7 @@ the tokens of the present one are known, so a request that has just arrived wait
 
 from collections import deque
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -70,8 +71,8 @@ class PagedV1Server(PagedServing):
         self.scheduler = Scheduler(scheduler_config, cache_config)
         self.pool = (cache_config.num_gpu_blocks - 1) * cache_config.block_size
         self.null_slots = cache_config.block_size
-        self._recorder = recorded(self.scheduler) if record else None
-        self._timeline = None if self._recorder is None else self._recorder.__enter__()
+        self._recording = ExitStack()
+        self._timeline = self._recording.enter_context(recorded(self.scheduler)) if record else None
         self._arrived: deque[tuple[int, Request]] = deque()
         """Requests that have arrived and are not yet in the scheduler's queue."""
         self._names: dict[int, str] = {}
@@ -171,11 +172,11 @@ class PagedV1Server(PagedServing):
 
     def finish(self) -> Timeline | None:
         """The timeline, whose last events say what waits forever."""
-        if self._recorder is not None:
+        if self._timeline is not None:
             for row, why in self._find_starving().items():
                 error = UsageError(f"{why}, so it waits forever")
                 self.scheduler.journal.fail("schedule", row, error)
-            self._recorder.__exit__(None, None, None)
+            self._recording.close()
         return self._timeline
 
     # -- a step ----------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class PagedV1Server(PagedServing):
         """
         scheduler = self.scheduler
         config = scheduler.scheduler_config
-        needs_all = config.long_prefill_token_threshold_adaptive or self._recorder is not None
+        needs_all = config.long_prefill_token_threshold_adaptive or self._timeline is not None
         while self._arrived and (needs_all or len(scheduler.waiting) <= config.max_num_seqs):
             row, request = self._arrived.popleft()
             scheduler.add_request(self._v1_request(row, request))

@@ -207,7 +207,9 @@ def steps(
             progress(reported := done)
         if step is None:
             if next_row == num_requests or server.blocked:
-                _explain_stuck(server, outcomes, next_row)
+                late = "it arrives when no request can run any more"
+                for row in outcomes.stuck():
+                    outcomes.why[row] = server.why_not(row) if row < next_row else late
                 return
             clock = requests[next_row].arrival_s
             log.add(clock, 0, 0, 0, homeless, 0, server.cached)
@@ -238,13 +240,6 @@ def _complete(step: Step, server: Server, outcomes: Outcomes, clock: float) -> i
     for row in finished:
         outcomes.finish(row, clock)
     return len(finished)
-
-
-def _explain_stuck(server: Server, outcomes: Outcomes, next_row: int) -> None:
-    """Why each request that is neither finished nor ignored never will be."""
-    late = "it arrives when no request can run any more"
-    for row in outcomes.stuck():
-        outcomes.why[row] = server.why_not(row) if row < next_row else late
 
 
 def serve(

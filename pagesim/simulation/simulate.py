@@ -173,29 +173,16 @@ def simulate(
     limits = replace(_limits(limits), **of_limits)
     chosen = policy_of(policy, **options)
     stream = _stream(workload, saturated)
-    return _run(chosen, stream, _pool(pool, chosen), limits, clock, warmup, record, progress)
-
-
-def _run(
-    policy: Policy,
-    workload: Workload,
-    pool: Pool,
-    limits: Limits,
-    clock: CostModel,
-    warmup: float,
-    record: bool,
-    progress: bool | ProgressCallback | None,
-) -> Simulation:
-    requests = workload.requests
-    server = policy.server(pool.slots, limits, requests, record)
-    divided = pool.slots - server.null_slots or pool.slots  # or there is the null block alone
+    whole, requests = _pool(pool, chosen), stream.requests
+    server = chosen.server(whole.slots, limits, requests, record)
+    divided = whole.slots - server.null_slots or whole.slots  # or there is the null block alone
     log, outcomes = WasteLog(divided, server.parts), Outcomes(requests)
-    with closing(Progress(progress, len(requests), " requests", title=policy.name)) as report:
+    with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
     log.steady(*_steady(outcomes, warmup))
-    block_size = getattr(policy, "block_size", None)
-    return Simulation(policy.name, workload, pool, block_size, log, outcomes, server.finish())
+    block_size = getattr(chosen, "block_size", None)
+    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, server.finish())
 
 
 def _check(

@@ -14,17 +14,8 @@ from pagesim.errors import UsageError
 
 GIB = 2**30
 
-UNITS = {
-    "B": 1,
-    "kB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": GIB,
-    "TiB": 2**40,
-}
+UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KiB": 2**10, "MiB": 2**20, "GiB": GIB, "TiB": 2**40}
 """Bytes per unit: powers of 1024 with an i, powers of 1000 without."""
 
 MAX_BYTES = 2**60

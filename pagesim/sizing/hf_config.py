@@ -41,21 +41,10 @@ DEFAULTS: dict[str, JsonObject] = {
 }
 # Each of these means that some layers keep something other than what this reader would count.
 UNKNOWN = (
-    "attention_chunk_size",
-    "attn_layer_indices",
-    "attn_layer_period",
-    "block_types",
-    "compress_ratios",
-    "cross_attention_layers",
-    "full_attention_interval",
-    "global_head_dim",
-    "hybrid_override_pattern",
-    "index_topk",
-    "layers_block_type",
-    "linear_attn_config",
-    "mamba_d_state",
-    "num_kv_shared_layers",
-    "ssm_cfg",
+    *("attention_chunk_size", "attn_layer_indices", "attn_layer_period", "block_types"),
+    *("compress_ratios", "cross_attention_layers", "full_attention_interval", "global_head_dim"),
+    *("hybrid_override_pattern", "index_topk", "layers_block_type", "linear_attn_config"),
+    *("mamba_d_state", "num_kv_shared_layers", "ssm_cfg"),
 )
 
 

@@ -21,9 +21,9 @@ def _model(
     } | more
 
 
-def _windows(window: int, layers: int, every: int) -> JsonObject:
-    """Every ``every``-th layer attends to all tokens, the others to the last ``window``."""
-    sliding = tuple(layer for layer in range(layers) if (layer + 1) % every)
+def _windows(window: int, layers: int, every: int = 0) -> JsonObject:
+    """Every ``every``-th layer attends to all tokens (0: none), the others to so many."""
+    sliding = tuple(layer for layer in range(layers) if not every or (layer + 1) % every)
     return {"sliding_window": window, "sliding_layers": sliding}
 
 
@@ -45,16 +45,7 @@ MODELS: dict[str, JsonObject] = {
     "llama-3.1-8b": _model("meta-llama/Llama-3.1-8B", 32, 32, 8, 128, 131072),
     "llama-3.1-70b": _model("meta-llama/Llama-3.1-70B", 80, 64, 8, 128, 131072),
     "llama-3.3-70b": _model("meta-llama/Llama-3.3-70B-Instruct", 80, 64, 8, 128, 131072),
-    "mistral-7b": _model(
-        "mistralai/Mistral-7B-v0.1",
-        32,
-        32,
-        8,
-        128,
-        32768,
-        sliding_window=4096,
-        sliding_layers=tuple(range(32)),
-    ),
+    "mistral-7b": _model("mistralai/Mistral-7B-v0.1", 32, 32, 8, 128, 32768, **_windows(4096, 32)),
     "mixtral-8x7b": _model("mistralai/Mixtral-8x7B-v0.1", 32, 32, 8, 128, 32768),
     "gemma-2-9b": _model("google/gemma-2-9b-it", 42, 16, 8, 256, 8192, **_windows(4096, 42, 2)),
     "gemma-3-4b": _model("google/gemma-3-4b-it", 34, 8, 4, 256, 131072, **_windows(1024, 34, 6)),

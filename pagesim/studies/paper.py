@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from pagesim.simulation import PAPER_POOL, Paged, Simulation, simulate
 from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
 from pagesim.workload import Request, Workload
-from pagesim.workload.synthetic import requests_of
+from pagesim.workload.synthetic import Lengths, requests_of
 
 SOURCE = "Kwon et al., PagedAttention, SOSP '23, arXiv 2309.06180"
 
@@ -137,15 +136,12 @@ def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
     one too slow to empty the queue.
     """
     workload = lengths("alpaca", n, seed, rate=30.0)
-    rows = {
-        policy: {
-            "batch": simulate(workload, policy=policy, progress=False).waste.mean()["batch"],
-            "saturated": simulate(
-                workload, policy=policy, saturated=True, progress=False
-            ).waste.mean()["batch"],
-        }
-        for policy in FIGURE_13B
-    }
+
+    def batch(policy: str, saturated: bool) -> float:
+        run = simulate(workload, policy=policy, saturated=saturated, progress=False)
+        return run.waste.mean()["batch"]
+
+    rows = {p: {"batch": batch(p, False), "saturated": batch(p, True)} for p in FIGURE_13B}
     return Comparison(
         "Mean batched requests, Alpaca (Figure 13b)",
         "requests",
@@ -243,9 +239,7 @@ def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> W
     return workload if rate is None else workload.at_rate(rate, seed)
 
 
-def _spread(
-    generator: np.random.Generator, n: int, mean: float, cv: float
-) -> npt.NDArray[np.int64]:
+def _spread(generator: np.random.Generator, n: int, mean: float, cv: float) -> Lengths:
     """Gamma lengths: many draws, sorted, cut into ``n`` parts, averaged and shuffled."""
     draws = np.sort(generator.gamma(1 / cv**2, mean * cv**2, 100 * n)).reshape(n, 100)
     whole = np.clip(np.rint(draws.mean(axis=1)), 1, MAX_MODEL_LEN - 1).astype(np.int64)

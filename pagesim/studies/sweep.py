@@ -118,7 +118,15 @@ class Sweep:
         progress = Progress(self._progress, len(self), "cell", done=len(self._known))
         stack.callback(progress.close)
         flying: dict[futures.Future[CellResult], tuple[int, futures.Executor]] = {}
-        stack.callback(self._leave, flying, progress)
+
+        def leave() -> None:
+            """Start no more cells, and keep those that have ended."""
+            for future, (index, _) in flying.items():
+                left = future.cancel() or not future.done() or future.exception() is not None
+                if not left and index not in self._known:
+                    self._keep(future.result(), progress)
+
+        stack.callback(leave)
         todo = deque(index for index in range(len(self)) if index not in self._known)
         places = [self._executor] * self._in_flight if self._executor else self._processes(stack)
         ended: list[CellResult] = []
@@ -144,17 +152,6 @@ class Sweep:
                 places.append(pool)
                 del flying[future]
         yield from ended
-
-    def _leave(
-        self,
-        flying: dict[futures.Future[CellResult], tuple[int, futures.Executor]],
-        progress: Progress,
-    ) -> None:
-        """Start no more cells, and keep those that have ended."""
-        for future, (index, _) in flying.items():
-            left = future.cancel() or not future.done() or future.exception() is not None
-            if not left and index not in self._known:
-                self._keep(future.result(), progress)
 
     def _keep(self, result: CellResult, progress: Progress) -> CellResult:
         self._write(asdict(result))

@@ -26,22 +26,6 @@ from pagesim.timeline.reader import load
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 
-__all__ = [
-    "Effect",
-    "Event",
-    "Mark",
-    "Move",
-    "Opened",
-    "Question",
-    "Queues",
-    "Scheduled",
-    "State",
-    "TableChange",
-    "TableState",
-    "Timeline",
-    "TimelineError",
-    "Tokens",
-    "compare",
-    "load",
-    "record",
-]
+__all__ = ["Effect", "Event", "Mark", "Move", "Opened", "Scheduled", "TableChange", "Tokens"]
+__all__ += ["Question", "Queues", "State", "TableState", "Timeline", "TimelineError"]
+__all__ += ["compare", "load", "record"]

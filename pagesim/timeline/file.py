@@ -11,16 +11,16 @@ from typing import BinaryIO, Protocol
 from pagesim.files import replacing
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name
-from pagesim.journal.state import State
 from pagesim.timeline.header import FORMAT, LINKED, SORTED, state_as_dict
 from pagesim.timeline.lines import as_json
 from pagesim.timeline.notes import Notes
+from pagesim.timeline.questions import Steps
 
 PIECE = 1_000
 """Lines that are packed at once: a call of the compressor costs more than a line."""
 
 
-class Run(Protocol):
+class Run(Steps, Protocol):
     """What a file holds: a `Timeline`."""
 
     notes: Notes
@@ -28,10 +28,6 @@ class Run(Protocol):
 
     @property
     def sequences(self) -> list[Name]: ...
-
-    def __len__(self) -> int: ...
-
-    def at(self, index: int) -> State: ...
 
     def lines(self) -> Iterator[str]: ...
 

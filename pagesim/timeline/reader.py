@@ -50,24 +50,24 @@ def _is_mark(value: Json) -> TypeGuard[float]:
     return abs(value) < MAX_MARK
 
 
-class Reader:
+class Reader(Checked):
     """Builds a log from a header and the events that follow, each given as a dict.
 
     Every event is applied to a state while it is read, so a run that loads can also be replayed.
     """
 
     def __init__(self, header: JsonObject, where: str) -> None:
-        check = self._check = Checked(where)
+        super().__init__(where)
         self._rows: list[Row] = []
-        self.first = check.integer(header.get("first", 0), "first")
-        self.num_events = check.integer(header.get("events"), "events")
+        self.first = self.integer(header.get("first", 0), "first")
+        self.num_events = self.integer(header.get("events"), "events")
         try:
             self.notes = notes_from(header)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise check.error(f"invalid title, tokens or questions: {show(error)}") from None
-        start = read_state(header, check)
+            raise self.error(f"invalid title, tokens or questions: {show(error)}") from None
+        start = read_state(header, self)
         self.log = Log(start)
-        check.count(TABLE * len(start.tables))
+        self.count(TABLE * len(start.tables))
         self._now = Pages.from_start(self.log)
         self._now.is_strict = True
         self._items = {
@@ -83,22 +83,21 @@ class Reader:
 
     def event(self, given: Mapping[str, Json], where: str) -> None:
         """Add one event. TimelineError, naming ``where``, if it is impossible."""
-        check, log = self._check, self.log
-        check.where = where
+        self.where, log = where, self.log
         if len(log) >= MAX_EVENTS:
-            raise check.error(f"more than {MAX_EVENTS} events")
-        kind, subject = check.text(given.get("event"), "event"), given.get("of")
-        check.count(EVENT)
+            raise self.error(f"more than {MAX_EVENTS} events")
+        kind, subject = self.text(given.get("event"), "event"), given.get("of")
+        self.count(EVENT)
         self._rows = []
         for key, read in self._items.items():
-            for item in check.items(given.get(key, []), key):
-                check.count(ROW)
+            for item in self.items(given.get(key, []), key):
+                self.count(ROW)
                 read(item)
         if "error" in given:
-            called = check.text(given.get("called"), "called")
-            self._rows.append((fx.FAILED, called, check.text(given["error"], "error")))
-        step = check.integer(given["step"], "step") if "step" in given else None
-        name = None if subject is None else check.name(subject)
+            called = self.text(given.get("called"), "called")
+            self._rows.append((fx.FAILED, called, self.text(given["error"], "error")))
+        step = self.integer(given["step"], "step") if "step" in given else None
+        name = None if subject is None else self.name(subject)
         log.entries.append((intern(kind), name, step, *self._rows))
 
     def _apply(self, *row: Json) -> None:
@@ -108,22 +107,21 @@ class Reader:
     # -- effects ---------------------------------------------------------------------------------
 
     def _effect(self, given: Json) -> None:
-        check, effect = self._check, self._check.items(given, "effect")
+        effect = self.items(given, "effect")
         if not effect or not isinstance(effect[0], str) or effect[0] not in EFFECTS:
-            raise check.error(f"unknown effect {show(effect)}")
+            raise self.error(f"unknown effect {show(effect)}")
         fields = EFFECTS[effect[0]].fields
         kind = intern(effect[0])
-        _, given_block, *more = check.parts(effect, kind, 2 + len(fields))
-        block = check.block(given_block)
+        _, given_block, *more = self.parts(effect, kind, 2 + len(fields))
+        block = self.block(given_block)
         try:
             values = [self._field(name, value) for name, value in zip(fields, more, strict=True)]
             self._apply(kind, block, *values)
         except fx.ImpossibleError as error:
-            raise check.error(f"{kind} {block}: {error}") from None
+            raise self.error(f"{kind} {block}: {error}") from None
 
     def _field(self, name: str, value: Json) -> Json:
         """What a row has for the value of an effect's field."""
-        check = self._check
         if name == "list":
             if not isinstance(value, str) or value not in self._now.lists:
                 raise fx.ImpossibleError(f"there is no list {show(value)}")
@@ -133,90 +131,85 @@ class Reader:
         if name == "table":
             return None if value is None else self._known(value)
         if name == "to":
-            return check.block(value)
+            return self.block(value)
         if name == "place" or (name == "index" and value is None):
             return value
         called = {"first": "position", "count": "position", "index": "entry"}
-        return check.integer(value, called.get(name, name))
+        return self.integer(value, called.get(name, name))
 
     def _mark(self, given: Json) -> None:
-        check = self._check
-        name, on, given_pairs = check.parts(given, "a mark", 3)
-        pairs = check.pairs(given_pairs, "a mark's numbers")
-        check.count(MARKED * len(pairs))
+        name, on, given_pairs = self.parts(given, "a mark", 3)
+        pairs = self.pairs(given_pairs, "a mark's numbers")
+        self.count(MARKED * len(pairs))
         if on not in ON:
-            raise check.error(f"a mark must be on blocks or slots, not on {show(on)}")
-        total = check.num_blocks * (1 if on == "blocks" else self.log.start.block_size)
+            raise self.error(f"a mark must be on blocks or slots, not on {show(on)}")
+        total = self.num_blocks * (1 if on == "blocks" else self.log.start.block_size)
         numbers: dict[int, float] = {}
         for place, number in pairs:
             if type(place) is not int or not 0 <= place < total:
-                raise check.error(f"{show(place)} is not one of the {total} {on}")
+                raise self.error(f"{show(place)} is not one of the {total} {on}")
             if not _is_mark(number):
-                raise check.error(f"a mark must be a number, not {show(number)}")
+                raise self.error(f"a mark must be a number, not {show(number)}")
             numbers[place] = float(number)
-        self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, *numbers.items()))
+        self._rows.append((fx.MARK, self.text(name, "a mark's name"), on, *numbers.items()))
 
     # -- tables ----------------------------------------------------------------------------------
 
     def _open(self, given: Json) -> None:
-        check = self._check
-        given_name, given_tokens, *more = check.parts(given, "opened", 2, 3)
-        check.count(TABLE)
-        if (name := check.name(given_name)) in self._now.tables:
-            raise check.error(f"table {show(name)} exists already")
-        tokens = check.integers(given_tokens, "tokens")
-        num_slots = check.integer(more[0], "written slots") if more else len(tokens)
+        given_name, given_tokens, *more = self.parts(given, "opened", 2, 3)
+        self.count(TABLE)
+        if (name := self.name(given_name)) in self._now.tables:
+            raise self.error(f"table {show(name)} exists already")
+        tokens = self.integers(given_tokens, "tokens")
+        num_slots = self.integer(more[0], "written slots") if more else len(tokens)
         self._apply(fx.OPEN, name, num_slots, *tokens)
 
     def _know(self, given: Json) -> None:
-        check = self._check
-        name, first, tokens = check.parts(given, "tokens", 3)
+        name, first, tokens = self.parts(given, "tokens", 3)
         known = self._now.num_tokens[self._known(name)]
-        if check.integer(first, "position") != known:
-            raise check.error(f"table {show(name)} has {known} known tokens, not {first}")
-        self._apply(fx.TOKENS, name, known, *check.integers(tokens, "tokens"))
+        if self.integer(first, "position") != known:
+            raise self.error(f"table {show(name)} has {known} known tokens, not {first}")
+        self._apply(fx.TOKENS, name, known, *self.integers(tokens, "tokens"))
 
     def _change(self, given: Json) -> None:
-        check = self._check
-        name, start, given_ids = check.parts(given, "a table's change", 3)
-        entries, ids = self._now.tables[self._known(name)], check.blocks(given_ids, "ids")
-        check.count(len(ids))
-        if check.integer(start, "entry") > len(entries):
-            raise check.error(f"table {show(name)} has no entry {start} to start from")
+        name, start, given_ids = self.parts(given, "a table's change", 3)
+        entries, ids = self._now.tables[self._known(name)], self.blocks(given_ids, "ids")
+        self.count(len(ids))
+        if self.integer(start, "entry") > len(entries):
+            raise self.error(f"table {show(name)} has no entry {start} to start from")
         self._apply(fx.PATCH, name, start, *ids)
 
     def _close(self, name: Json) -> None:
         self._apply(fx.CLOSE, self._known(name))
 
     def _known(self, given: Json) -> Name:
-        if (name := self._check.name(given)) not in self._now.tables:
-            raise self._check.error(f"there is no table {show(name)}")
+        if (name := self.name(given)) not in self._now.tables:
+            raise self.error(f"there is no table {show(name)}")
         return name
 
     # -- queues ----------------------------------------------------------------------------------
 
     def _move(self, given: Json) -> None:
-        check, queues = self._check, self._now.queues
-        what, queue, at, request, *more = check.parts(given, "a queue's change", 4, 5)
+        queues = self._now.queues
+        what, queue, at, request, *more = self.parts(given, "a queue's change", 4, 5)
         if not isinstance(what, str) or not isinstance(queue, str):
             what = queue = ""
         if what not in (fx.ENTER, fx.LEAVE) or queue not in queues:
-            raise check.error(f"a request must enter or leave one of {show(tuple(queues))}")
+            raise self.error(f"a request must enter or leave one of {show(tuple(queues))}")
         waiting = queues[queue]
-        waiter = check.name(request), check.name(more[0]) if more else None
-        place = check.integer(at, "place")
+        waiter = self.name(request), self.name(more[0]) if more else None
+        place = self.integer(at, "place")
         if what == fx.ENTER and place > len(waiting):
-            raise check.error(f"the {queue} queue has no place {place} to enter")
+            raise self.error(f"the {queue} queue has no place {place} to enter")
         if what == fx.LEAVE:
             if place >= len(waiting) or waiting[place][0] != waiter[0]:
-                raise check.error(f"request {show(request)} is not at place {place} of {queue}")
+                raise self.error(f"request {show(request)} is not at place {place} of {queue}")
             waiter = waiting[place]
         self._apply(intern(what), intern(queue), place, *waiter)
 
     def _scheduled(self, given: Json) -> None:
-        check = self._check
-        request, name, tokens, is_prompt = check.parts(given, "scheduled", 4)
+        request, name, tokens, is_prompt = self.parts(given, "scheduled", 4)
         if type(is_prompt) is not bool:
-            raise check.error(f"the last part of scheduled must be a bool, not {show(is_prompt)}")
-        waiter = check.name(request), None if name is None else check.name(name)
-        self._apply(fx.SCHEDULED, *waiter, check.integer(tokens, "tokens"), is_prompt)
+            raise self.error(f"the last part of scheduled must be a bool, not {show(is_prompt)}")
+        waiter = self.name(request), None if name is None else self.name(name)
+        self._apply(fx.SCHEDULED, *waiter, self.integer(tokens, "tokens"), is_prompt)

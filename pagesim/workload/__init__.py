@@ -7,17 +7,6 @@ from pagesim.workload.rows import WorkloadError
 from pagesim.workload.synthetic import gamma, lognormal, paper_alpaca, paper_sharegpt
 from pagesim.workload.traces import mooncake_conversation
 
-__all__ = [
-    "Request",
-    "Workload",
-    "WorkloadError",
-    "azure_conv_like",
-    "gamma",
-    "load",
-    "lognormal",
-    "mooncake_conversation",
-    "mooncake_like",
-    "paper_alpaca",
-    "paper_sharegpt",
-    "sharegpt_like",
-]
+__all__ = ["Request", "Workload", "WorkloadError", "azure_conv_like", "gamma", "load", "lognormal"]
+__all__ += ["mooncake_conversation", "mooncake_like"]
+__all__ += ["paper_alpaca", "paper_sharegpt", "sharegpt_like"]

@@ -15,7 +15,8 @@ from pagesim.errors import UsageError
 from pagesim.workload.request import Request, Workload, poisson_arrivals
 
 Lengths = npt.NDArray[np.int64]
-Draw = Callable[[np.random.Generator, int, float, float], npt.NDArray[np.float64]]
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int, float, float], Floats]
 
 PAPER = "Kwon et al., PagedAttention, SOSP '23"
 PAPER_PROMPT_CV, PAPER_OUTPUT_CV = 1.3, 0.87
@@ -123,21 +124,17 @@ def _workload(
     return Workload(kind, source, requests_of(prompts, outputs, of_arrivals, rate))
 
 
-def _whole(lengths: npt.NDArray[np.float64], most: Lengths) -> Lengths:
+def _whole(lengths: Floats, most: Lengths) -> Lengths:
     """Lengths in whole tokens, at least 1 and at most ``most``."""
     return np.clip(np.rint(lengths), 1, most).astype(np.int64)
 
 
-def _gamma(
-    generator: np.random.Generator, n: int, mean: float, cv: float
-) -> npt.NDArray[np.float64]:
+def _gamma(generator: np.random.Generator, n: int, mean: float, cv: float) -> Floats:
     if cv == 0:
         return np.full(n, float(mean))
     return generator.gamma(1 / cv**2, mean * cv**2, n)
 
 
-def _lognormal(
-    generator: np.random.Generator, n: int, mean: float, cv: float
-) -> npt.NDArray[np.float64]:
+def _lognormal(generator: np.random.Generator, n: int, mean: float, cv: float) -> Floats:
     variance = math.log1p(cv**2)
     return generator.lognormal(math.log(mean) - variance / 2, math.sqrt(variance), n)

@@ -205,7 +205,7 @@ def test_the_player_follows_the_labs_theme(lab: Lab, player: Page) -> None:
 
 
 def test_a_figure_follows_the_labs_theme_and_not_the_system(lab: Lab, page: Page) -> None:
-    source = "from pagesim.figures import show, style\nshow(style.sheet(90, 60)[0], alt='a sheet')"
+    source = "from pagesim.figures import show, sheet\nshow(sheet.blank(90, 60)[0], alt='a sheet')"
     lab.open(page, lab.notebook("figure.ipynb", source))
     lab.run_all(page)
     figure = page.wait("img.pagesim-figure")

@@ -21,6 +21,7 @@ from pagesim.figures import __main__ as gallery
 from pagesim.figures import block_layout, kv_size, style
 from pagesim.figures.__main__ import GALLERY, main, words
 from pagesim.figures.display import image_bytes, img_tag
+from pagesim.figures.sheet import blank
 from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
 
@@ -53,11 +54,11 @@ def test_the_image_carries_its_alt_text_escaped(cache: State) -> None:
 
 
 def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
-    figure, axes = style.sheet(360, 60)
+    figure, sheet = blank(360, 60)
     for place, color in enumerate((*style.OKABE_ITO, *style.DARK)):
         box = style.Box(30 * place, 0, 30, 60)
-        style.rectangle(axes, box, fill=color, edge=None)
-        style.write(axes, *box.center, str(place), color=style.ink_on(color))
+        sheet.rectangle(box, fill=color, edge=None)
+        sheet.write(*box.center, str(place), color=style.ink_on(color))
     svg = image_bytes(figure, ".svg", "colours").decode()
     turned = dict(re.findall(r'\[fill="(#\w{6})"\] \{ fill: (#\w{6}) !important', svg))
     assert turned == {light.lower(): dark for light, dark in style.DARK.items()}
@@ -81,8 +82,8 @@ def test_the_image_follows_jupyterlabs_theme(cache: State) -> None:
 
 def test_an_image_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="alt is empty"):
-        img_tag(style.sheet(9, 9)[0])
-    assert style.sheet(9, 9)[0]._repr_html_() is None
+        img_tag(blank(9, 9)[0])
+    assert blank(9, 9)[0]._repr_html_() is None
 
 
 def test_show_displays_html_and_the_words(cache: State, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,9 +222,9 @@ def test_every_number_of_a_slow_picture_is_said_in_its_words(name: str) -> None:
 @style.picture
 def small(word: str) -> tuple[figures.Picture, str]:
     """A sheet with a word."""
-    sheet, axes = style.sheet(90, 30)
-    style.write(axes, 45, 15, word)
-    return sheet, "a word"
+    figure, sheet = blank(90, 30)
+    sheet.write(45, 15, word)
+    return figure, "a word"
 
 
 def test_check_finds_what_is_out_of_date(

@@ -15,6 +15,7 @@ from matplotlib.text import Text
 from pagesim.figures import alt_text, style
 from pagesim.figures.charts.thread_map import FOLLOWED, LEFT, thread_map
 from pagesim.figures.encode import img_tag
+from pagesim.figures.sheet import blank
 from tests.figures.charts import fill, rectangles, shown
 
 DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"
@@ -164,4 +165,4 @@ def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any], drawn: 
 
 
 def test_other_figures_have_no_spots(data: dict[str, Any]) -> None:
-    assert "pagesim-spot" not in img_tag(style.picture(lambda: (style.sheet(9, 9)[0], "words"))())
+    assert "pagesim-spot" not in img_tag(style.picture(lambda: (blank(9, 9)[0], "words"))())

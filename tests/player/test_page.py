@@ -65,18 +65,18 @@ def test_the_policy_allows_its_script_what_it_unpacks_and_its_style() -> None:
     assert allowed == {
         "default-src": "'none'",
         "script-src": f"{hashed(loader)} {hashed(player)}",
-        "style-src": f"{hashed(style)} {hashed(made.style())}",
+        "style-src": f"{hashed(style)} {hashed(made.bundled(made.STYLE))}",
         "img-src": "blob:",
     }
 
 
 def test_nothing_is_loaded_and_no_markup_is_made_from_text() -> None:
-    for text in (made.loader(), made.script(), made.style()):
+    for text in (made.bundled(made.LOADER), made.script(), made.bundled(made.STYLE)):
         assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\("
     sources = "".join(p.read_text() for p in made.BUNDLE.parent.glob("js/*.js"))
     assert not re.findall(forbidden, sources)
-    assert not re.findall(r"@import|url\((?!#)", made.style())
+    assert not re.findall(r"@import|url\((?!#)", made.bundled(made.STYLE))
 
 
 def test_hostile_texts_stay_out_of_the_markup() -> None:

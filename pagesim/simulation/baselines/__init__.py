@@ -9,11 +9,5 @@ from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.baselines.static import StaticPolicy
 from pagesim.simulation.baselines.token import TokenPolicy
 
-__all__ = [
-    "BuddyAllocator",
-    "ContiguousPolicy",
-    "FirstFitAllocator",
-    "MemoryPolicy",
-    "StaticPolicy",
-    "TokenPolicy",
-]
+__all__ = ["BuddyAllocator", "FirstFitAllocator"]
+__all__ += ["ContiguousPolicy", "MemoryPolicy", "StaticPolicy", "TokenPolicy"]
