@@ -9,8 +9,6 @@ has ended is computed once more: that writes noise here.
     python -m tests.cache.byte_proof_v1 [steps]      every scene, and its counts
 """
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The key at a position is a hash of all tokens up to there, and so is the value, each layer's own.
 """
 
-from __future__ import annotations
-
 import random
 from abc import abstractmethod
 from typing import Any

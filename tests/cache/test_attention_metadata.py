@@ -1,7 +1,5 @@
 """A step's batch for attention kernels: by hand, from the scheduler, and what is left out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

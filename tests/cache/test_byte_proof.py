@@ -1,7 +1,5 @@
 """No sequence ever reads a wrong byte; and a model that can tell, does tell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec

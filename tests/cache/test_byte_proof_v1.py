@@ -1,7 +1,5 @@
 """No request of V1 ever reads a wrong byte, but in one setting; and what is broken is found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks move as ordered, in every layer; orders that cannot be carried out move nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A step of V1 as a batch for attention kernels: one ragged batch, in which phases mix."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slots and padded tables, against the formula applied by hand and a table of the simulator's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

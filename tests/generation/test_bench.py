@@ -1,7 +1,5 @@
 """The language model's benchmark: its rows answer alike, and its clock counts work alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Scheduling changes nothing: every answer is the one that a contiguous cache gives."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

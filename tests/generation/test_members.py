@@ -1,7 +1,5 @@
 """Samples and beams: as many answers as separate runs give, over shared pages."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Tokenizers that fail, panic or would fill the memory: a line, and nothing of Rust's on stderr."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ most of them. If the request is preempted between two chunks, its blocks are fre
 it comes back it finds them, skips what was never computed, and reads what others left there.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

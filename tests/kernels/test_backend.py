@@ -1,7 +1,5 @@
 """Compiled, interpreted or reference: decided once, before triton, and told in one line."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`copy_blocks` as if in order, `swap_blocks` there and back: every bit, and no bit elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings

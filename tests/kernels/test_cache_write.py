@@ -1,7 +1,5 @@
 """`reshape_and_cache`: every bit in its slot, and no bit anywhere else."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """`assert_matches_reference` must be able to say no."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Numbers on their way into an fp8 cache: divided, clamped, rounded to nearest, ties to even."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The CUDA layouts: element by element where vLLM's kernels look for it, and back bit for bit."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

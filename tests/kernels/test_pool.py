@@ -1,7 +1,5 @@
 """The cache as one tensor: views a layer, zeros, and what it may be asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

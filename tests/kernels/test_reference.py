@@ -1,7 +1,5 @@
 """The references: each against the other, and both against numbers known beforehand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

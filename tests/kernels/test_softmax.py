@@ -1,7 +1,5 @@
 """`online_softmax`: the running maximum and sum, over more numbers than one tile holds."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The stub of vLLM, for one test."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

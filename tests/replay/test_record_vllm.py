@@ -5,8 +5,6 @@ tested runs against a stub of the same shape (tests/replay/stub), whose classes 
 under vLLM's names. So that proves the file, the refusals and the path to the player.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """A recording around an engine of the stub, in this process: what its lines hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any

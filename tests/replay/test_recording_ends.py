@@ -1,7 +1,5 @@
 """What ends a recording, and what it leaves: a kill, an error, a full disk, a feature."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Every recording of the real vLLM, 0.6.4.post1 and 0.33.0, replays without a difference."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from pathlib import Path

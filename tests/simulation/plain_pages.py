@@ -5,8 +5,6 @@ only; the newest one recomputed when a decode finds no free block), not from the
 can be held against them.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The iteration loop: who runs when, what is counted, and that running sums are true sums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Cells that are simulations: what a cell says is what `simulate` is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

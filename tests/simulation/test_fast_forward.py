@@ -1,7 +1,5 @@
 """The fast-forward is exact: equal tables at every step, equal statistics, equal preemptions."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

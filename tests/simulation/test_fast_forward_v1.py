@@ -3,8 +3,6 @@
 `make test` plays a sample of the streams, `make nightly` all of them: PAGESIM_STREAMS.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """The gaps between tokens, against an account of every token that the test keeps itself."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

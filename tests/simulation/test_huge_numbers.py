@@ -1,7 +1,5 @@
 """Huge numbers: they work, or one line says why not; a pool costs what is used of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

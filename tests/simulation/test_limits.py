@@ -1,7 +1,5 @@
 """The limits of a step where nobody says, against a table of what 0.6.4.post1 and 0.33.0 take."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

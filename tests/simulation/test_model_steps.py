@@ -1,7 +1,5 @@
 """The paged server as a language model drives it: its own tokens, ends, forks, and why not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import pytest

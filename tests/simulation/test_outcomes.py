@@ -1,7 +1,5 @@
 """Latencies from times that are written by hand, and the clock of the cost model."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The stepped server where the fast-forward does not go: caching, chunks, timelines."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

@@ -1,7 +1,5 @@
 """The paged engine against paging by counting: the same rows, times and preemptions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """V1's stepped server: where the slots are, what a step costs, what is found, and who starves."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contiguous memory in a timeline: the same run as without it, and nothing in it but rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run as tables: a row a request, goodput, and two runs side by side."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

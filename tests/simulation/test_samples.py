@@ -1,7 +1,5 @@
 """Several samples of one prompt: what they share is one block, and counted once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

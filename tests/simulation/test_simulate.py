@@ -1,7 +1,5 @@
 """`pagesim.simulate`: what it takes, what it gives, and which iterations its means are of."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The log of a simulation: parts that sum to the pool, and the means taken from them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

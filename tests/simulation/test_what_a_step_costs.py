@@ -1,7 +1,5 @@
 """What engines charge for their steps is what a ledger of positions finds, in any configuration."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """What people write for an amount of memory, and which bytes it can mean."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sizes that were published or logged, to the last byte; and what several GPUs and fp8 change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Cards against what their memory bus and tensor cores can do; presets against each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.errors import UsageError

@@ -1,7 +1,5 @@
 """V1's groups, tensors and blocks, with the example that vLLM's own comments draw, and Gemma."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim

@@ -4,8 +4,6 @@ The files in tests/data/configs are hand-made: the keys that matter, as the publ
 them.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of the engines: what caching, chunks and the watermark do to the same requests."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.simulation import Simulation

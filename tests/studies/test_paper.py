@@ -1,7 +1,5 @@
 """The paper's numbers, by its own accounting; and that wrong accountings are found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A block list for each layer, for all, and for groups: what is equal, and what differs."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prefix hits of the Mooncake trace: both rates, the long way round, and an LRU of our own."""
 
-from __future__ import annotations
-
 import os
 from collections import OrderedDict
 from functools import cache

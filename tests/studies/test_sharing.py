@@ -1,7 +1,5 @@
 """What sharing saves: the real tables against numbers from lengths alone."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

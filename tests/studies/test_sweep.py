@@ -1,7 +1,5 @@
 """A sweep gives its cells as they finish, loses none to another's failure, and can be left."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import multiprocessing

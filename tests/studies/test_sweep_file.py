@@ -1,7 +1,5 @@
 """The output file: written line by line, taken up from any byte, never mixed with another's."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The manager: what it refuses. What it answers, the recordings and the state machine prove."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

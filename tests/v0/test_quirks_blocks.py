@@ -2,8 +2,6 @@
 or leaves no trace. The ids are those of the project's list of quirks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import Device

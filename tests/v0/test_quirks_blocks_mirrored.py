@@ -3,8 +3,6 @@
 Each test says what vLLM does, and we with it. The ids are those of the project's list of quirks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import (

@@ -1,7 +1,5 @@
 """Sequences and groups: tokens, progress, and what a group lets its first member answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps in flight: a preempted request whose output from before is still to come."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig

@@ -1,7 +1,5 @@
 """A call of a scheduler that fails changes nothing, and a configuration is refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any

@@ -1,7 +1,5 @@
 """What looks wrong and is served, as release 0.33.0 serves it."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim

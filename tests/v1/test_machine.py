@@ -1,7 +1,5 @@
 """Any sequence of calls keeps a KV cache manager consistent, and a hit never has other tokens."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Any workload keeps a scheduler consistent, synchronous or not, and no step computes too much."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Junk at every public entry is taken, or refused in words, and then nothing has changed."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import random

@@ -1,7 +1,5 @@
 """What surprises in V1's blocks and prefix cache; recordings of release 0.33.0 show the rest."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.v1.scenes import Cache, Engine, text

@@ -3,8 +3,6 @@
 The requests of w08 to w10 wait forever; here that is a number of steps in which nothing happens.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

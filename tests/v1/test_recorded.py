@@ -1,7 +1,5 @@
 """What happens to V1's pages is recorded: every state is what the objects themselves say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

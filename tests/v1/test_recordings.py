@@ -1,7 +1,5 @@
 """Whatever differs from a recording of the real vLLM 0.33.0 is told, where it does."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

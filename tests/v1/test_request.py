@@ -1,7 +1,5 @@
 """Requests: their tokens, the hashes of their blocks, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A request that waits forever is named, and one that does not is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ is written through block ids alone. A block that is handed out twice, freed too 
 mistake shows as a wrong token.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

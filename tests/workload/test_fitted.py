@@ -1,7 +1,5 @@
 """The fitted summaries: what they keep of the data, and that draws are like it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What can be read only once is read once: pipes, /dev/stdin, what a shell puts in <( )."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Token ids in a request file: prefix caching works from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The two helpers that every attention kernel leans on, number by number."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

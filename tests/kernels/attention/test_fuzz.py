@@ -3,8 +3,6 @@
 `make test` tries 10 shapes, `make nightly` 400 (PAGESIM_FUZZ sets the number).
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """How well the attention kernels compute: options, fp8, large logits, rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """How v2 cuts a call: on a chip of so many seats, which is not needed to plan for it, and here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Plan once a step, run once a layer: how often the host waits, and which plans are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """What the attention kernels owe to each other: one answer, whichever way it was computed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

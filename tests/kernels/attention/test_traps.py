@@ -1,7 +1,5 @@
 """The traps in memory, one by one, for every attention kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

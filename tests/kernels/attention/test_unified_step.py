@@ -3,8 +3,6 @@
 Checked against attention in NumPy over contiguous keys and values, which knows no pages.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

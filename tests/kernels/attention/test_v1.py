@@ -1,7 +1,5 @@
 """`paged_attention_v1` over tables from the simulator; `test_traps` is for all kernels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

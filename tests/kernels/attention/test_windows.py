@@ -1,7 +1,5 @@
 """Sliding windows of every attention kernel: their edges, and what lies behind them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

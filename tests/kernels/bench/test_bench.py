@@ -1,7 +1,5 @@
 """The benchmark without a GPU: its inputs, its rules, and a dry run through all of its code."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

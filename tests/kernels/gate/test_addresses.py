@@ -1,7 +1,5 @@
 """A cache of more than 2³¹ elements, in use; `test_gate` proves the same of the machine code."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

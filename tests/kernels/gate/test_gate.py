@@ -1,7 +1,5 @@
 """The compile gate: a small part of it (`make gate` runs all), and what it must refuse."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

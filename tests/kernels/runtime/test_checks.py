@@ -1,7 +1,5 @@
 """What the launchers refuse: each message names the argument, the value and the sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

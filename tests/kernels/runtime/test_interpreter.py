@@ -1,7 +1,5 @@
 """A launch replaces Triton's language once, however often its kernel calls a helper."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The emulated kernel computes attention, at every size that its formulas allow."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

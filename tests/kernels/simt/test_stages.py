@@ -1,7 +1,5 @@
 """What the threads hold after each stage, against NumPy on the gathered keys and values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The model set by hand walks every map, and each part of its circuit is needed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """A model's folder: what loads, and that whatever else is in it ends in one error that names it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 tests/data/tiny_llm/README.md says how the folders were made.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The task: maps, their prompts and answers, and their text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

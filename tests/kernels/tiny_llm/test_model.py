@@ -1,7 +1,5 @@
 """The forward pass sees tokens, positions and `attend`, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

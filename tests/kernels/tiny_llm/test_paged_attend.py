@@ -1,7 +1,5 @@
 """Every backend answers a ragged batch as attention without a cache does."""
 
-from __future__ import annotations
-
 import math
 import os
 

@@ -1,7 +1,5 @@
 """Files of weights, which the package safetensors reads: that nothing in one is believed."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 `make nightly` trains a smaller one to the end (PAGESIM_LLM_TRAIN): half a minute of one core.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Last run with transformers 5.23.0, safetensors 0.8.0, torch 2.13.0 on a CPU: errors of 5e-7 to 3e-6.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The x-ray: correct kernels pass, mutants are told what they did wrong, numbers are right."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

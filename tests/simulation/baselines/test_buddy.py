@@ -1,7 +1,5 @@
 """Contiguous stretches: never two over one slot, and all of the pool again at the end."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What each policy holds, reserves and wastes, in cases that can be counted by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Allocators, managers, tables and sequences for tests, in few words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pagesim

@@ -3,8 +3,6 @@
 Reading private attributes is this module's business, and only this module's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

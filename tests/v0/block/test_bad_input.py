@@ -1,7 +1,5 @@
 """A wrong call is named and refused, and changes nothing: no raw KeyError, no half-done work."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The table of one sequence, beside what the recordings of vLLM and the state machines prove."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import BlockTable

@@ -3,8 +3,6 @@
 The state machines write two tokens that Python hashes alike, so contents collide all the time.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

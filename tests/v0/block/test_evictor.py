@@ -1,7 +1,5 @@
 """In which order cached blocks give way: by vLLM's scan, whatever is called."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """A pool costs what is used of it: ids that were never taken are a number, not a list."""
 
-from __future__ import annotations
-
 import random
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """Nothing recurses along a chain of blocks, and Python takes a long one apart without a crash."""
 
-from __future__ import annotations
-
 import gc
 import os
 

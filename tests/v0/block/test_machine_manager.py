@@ -1,7 +1,5 @@
 """Any sequence of requests keeps a manager consistent, and its can_* answers are promises."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Any sequence of operations on tables keeps ids, counts, tokens and the cache consistent."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 

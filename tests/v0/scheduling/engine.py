@@ -1,7 +1,5 @@
 """The smallest engine that can drive a scheduler: it samples a token for everybody, each step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pagesim

@@ -1,7 +1,5 @@
 """Whatever comes: budgets hold, nobody is lost, no block leaks, a failed step changes nothing."""
 
-from __future__ import annotations
-
 import random
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """delay_factor: prompts are held back while others run, until the oldest has waited long enough."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.v0.scheduling.engine import Engine, names

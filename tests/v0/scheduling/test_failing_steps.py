@@ -1,7 +1,5 @@
 """A schedule() that raises half way: queues, statuses, tables and pools are as before the call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

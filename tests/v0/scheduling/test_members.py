@@ -1,7 +1,5 @@
 """Members of a group come and go one by one, and no block is lost, whichever ends first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who computes when: budgets, prefill before decode, chunks, preemption and the way back."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim

@@ -3,8 +3,6 @@
 The recordings of vLLM itself (tests/data/scheduler-priority_*) have all of this and more.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

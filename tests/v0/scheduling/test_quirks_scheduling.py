@@ -1,7 +1,5 @@
 """vLLM 0.6.4.post1's surprises that concern scheduling: mirrored, or mended (then both show)."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim
