@@ -12,8 +12,6 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import SequenceData
 
-pytestmark = pytest.mark.ch05
-
 
 @dataclass(slots=True)
 class Group:

@@ -13,8 +13,6 @@ from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs
 from tests.cache.byte_proof import SCENES, Run, Scene
 
-pytestmark = pytest.mark.ch05
-
 CACHING = SCENES["swap, forks, prefix caching"]
 
 

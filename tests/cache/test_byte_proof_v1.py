@@ -16,8 +16,6 @@ from pagesim.v1.single_type_kv_cache_manager import (
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch09
-
 
 @pytest.mark.parametrize("name", SCENES)
 def test_every_setting(name: str) -> None:

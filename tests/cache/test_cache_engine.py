@@ -9,8 +9,6 @@ from pagesim import UsageError
 from pagesim.cache import CacheEngine, KVPool
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch05
-
 Pairs = list[tuple[int, int]]
 
 

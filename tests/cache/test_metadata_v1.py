@@ -10,8 +10,6 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import RequestStatus
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch09
-
 
 def begun(engine: Engine) -> AttentionMetadata:
     """The next step, not yet carried out."""

@@ -6,8 +6,6 @@ import pytest
 import pagesim
 from pagesim.cache import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
 
-pytestmark = pytest.mark.ch02
-
 
 def test_slots_of_a_table_from_the_simulator() -> None:
     manager = pagesim.SelfAttnBlockSpaceManager(block_size=4, num_gpu_blocks=8, num_cpu_blocks=0)

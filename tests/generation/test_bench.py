@@ -15,8 +15,6 @@ from pagesim.generation import bench
 from pagesim.generation.bench import Copied, Meter, Work, naive, on_pages, requests, run
 from pagesim.kernels.tiny_llm.model import Model
 
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
-
 
 @cache
 def tiny() -> Model:

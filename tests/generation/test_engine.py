@@ -25,8 +25,6 @@ from tests.generation.serving import (
     walks,
 )
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
 COUNT = 40 if MATRIX else 12
 TIGHT = Setting()

@@ -11,8 +11,6 @@ import pytest
 from pagesim.kernels.tiny_llm import Model, SamplingParams, maps
 from tests.generation.serving import Asked, Setting, engine_on, hand, questions, scrambled
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
 COUNT = 40 if MATRIX else 6
 ROOMY = Setting("swap", blocks=200)

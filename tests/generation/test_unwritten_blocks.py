@@ -8,12 +8,8 @@ it comes back it finds them, skips what was never computed, and reads what other
 
 from dataclasses import replace
 
-import pytest
-
 from pagesim.kernels.tiny_llm import maps
 from tests.generation.serving import Setting, engine_on, walks
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 BOTH = Setting("recompute", caching=True, budget=64)
 POOL = 41

@@ -11,8 +11,6 @@ from pagesim.kernels import backend
 from pagesim.kernels.runtime import mode
 from tests.kernels.children import block_import, nightly, python
 
-pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
-
 USE = """
 import torch
 from pagesim import kernels

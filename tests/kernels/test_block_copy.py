@@ -10,8 +10,6 @@ from pagesim.kernels import backend, copy_blocks, swap_blocks
 from pagesim.kernels.block_copy import batches
 from tests.kernels.test_cache_write import bits, random_bits
 
-pytestmark = pytest.mark.ch02
-
 DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn]
 
 

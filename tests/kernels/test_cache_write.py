@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from pagesim.kernels import backend, cache_write, reshape_and_cache, xray
 from tests.kernels import pages
 
-pytestmark = pytest.mark.ch02
-
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 

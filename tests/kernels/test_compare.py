@@ -8,8 +8,6 @@ from pagesim.kernels.compare import TOLERANCE
 from tests.kernels import pages
 from tests.kernels.cases import make_case
 
-pytestmark = pytest.mark.ch03
-
 
 @pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)
 def test_an_error_just_above_the_bound_is_found_where_it_is(dtype: torch.dtype) -> None:

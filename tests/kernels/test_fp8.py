@@ -8,8 +8,6 @@ from pagesim.kernels import backend, reference, reshape_and_cache
 from tests.kernels.cases import FP8
 from tests.kernels.test_cache_write import slot_tensor
 
-pytestmark = pytest.mark.ch02
-
 
 def codes(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.view(torch.uint8).cpu().int()

@@ -6,8 +6,6 @@ import torch
 from pagesim.kernels import from_cuda_layout, to_cuda_layout
 from tests.kernels.test_cache_write import bits, random_bits
 
-pytestmark = pytest.mark.ch03
-
 
 @pytest.mark.parametrize(
     ("dtype", "x"),

@@ -8,8 +8,6 @@ import torch
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.kernels import backend, kv_pool
 
-pytestmark = pytest.mark.ch05
-
 SIZES = {"layers": 3, "blocks": 5, "block_size": 4, "num_kv_heads": 2, "head_dim": 8}
 
 

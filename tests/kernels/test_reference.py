@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from pagesim.kernels import reference
 from tests.kernels import pages
 
-pytestmark = pytest.mark.ch03
-
 FINITE = st.floats(-1e4, 1e4, allow_nan=False)
 
 

@@ -6,8 +6,6 @@ import torch
 from pagesim.kernels import backend, online_softmax, softmax
 from pagesim.kernels.compare import TOLERANCE
 
-pytestmark = pytest.mark.ch03
-
 
 def check(x: torch.Tensor) -> torch.Tensor:
     out = online_softmax(x.to(backend.device())).cpu()

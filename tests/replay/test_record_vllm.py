@@ -20,8 +20,6 @@ from pagesim.replay import record_vllm, replay_file
 from tests.replay.engine import ROOT, STUB
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch09
-
 REAL = sorted((ROOT / "tests" / "data" / "recorded").glob("*.jsonl.gz"))
 SCRIPT = Path(record_vllm.__file__).read_text(encoding="utf-8")
 FEW = ("--requests", "24", "--blocks", "10")

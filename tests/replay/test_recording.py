@@ -12,8 +12,6 @@ from pagesim.replay.record_vllm import recording
 from tests.replay.engine import ABORTED, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch09
-
 
 def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(
     vllm: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -15,8 +15,6 @@ from pagesim.replay.record_vllm import NotServedError, recording
 from tests.replay.engine import ROOT, STUB, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch09
-
 KILLED = """
 import record_vllm, sys, time
 from argparse import Namespace

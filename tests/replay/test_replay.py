@@ -14,8 +14,6 @@ from tests.replay.recordings import DATA, V0, V1, lines_of, write
 SHARED = Path(__file__).parents[3] / "shared"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
 
-pytestmark = [pytest.mark.ch02, pytest.mark.ch07]
-
 
 def test_all_recordings_are_here() -> None:
     v0, v1 = (Counter(path.name.split("-")[0] for path in paths) for paths in (V0, V1))

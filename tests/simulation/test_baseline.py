@@ -15,8 +15,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.simulation.ledger import Clock, Step
 
-pytestmark = pytest.mark.ch01
-
 POOL, LONGEST = 80, 32
 
 

@@ -13,8 +13,6 @@ from pagesim.studies.sweep import sweep
 from pagesim.workload import mooncake_conversation, paper_sharegpt
 from tests.studies.functions import Inline
 
-pytestmark = pytest.mark.ch01
-
 WORKLOAD = {"name": "paper_sharegpt", "n": 12, "seed": 3}
 POOL = {"model": "opt-13b", "kv_gib": 12}
 

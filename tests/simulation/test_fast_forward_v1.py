@@ -17,8 +17,6 @@ from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
 from tests.simulation.two_servers import play_both
 
-pytestmark = pytest.mark.ch09
-
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "30"))

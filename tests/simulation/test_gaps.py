@@ -19,7 +19,6 @@ from pagesim.v0.config import SchedulerConfig as SchedulerConfigV0
 from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
 LONGEST = 60
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "40"))
 

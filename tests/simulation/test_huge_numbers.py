@@ -12,8 +12,6 @@ from pagesim.simulation.baselines import BuddyAllocator
 from pagesim.simulation.rows import record_max
 from pagesim.workload import Request, load
 
-pytestmark = pytest.mark.ch01
-
 SLOTS = 2_000_000_000
 
 PROGRAM = """

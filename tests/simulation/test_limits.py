@@ -12,8 +12,6 @@ from pagesim.sizing import Pool
 from pagesim.sizing.amount import GIB
 from pagesim.sizing.hardware import CARDS
 
-pytestmark = pytest.mark.ch09
-
 
 @pytest.mark.parametrize(
     ("gpu", "given", "tokens", "seqs"),

@@ -8,8 +8,6 @@ from pagesim.errors import UsageError
 from pagesim.simulation import Outcomes, Roofline
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 
 def two_done_and_one_ignored() -> Outcomes:
     outcomes = Outcomes(

@@ -14,8 +14,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "175"))
 
 

@@ -1,7 +1,6 @@
 """The paged engine against paging by counting: the same rows, times and preemptions."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +11,6 @@ from pagesim.simulation.waste import Usage, WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 from tests.simulation.plain_pages import PlainPagedEngine
-
-pytestmark = pytest.mark.ch01
 
 LONGEST = 64
 REQUESTS = st.lists(

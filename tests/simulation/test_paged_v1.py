@@ -25,8 +25,6 @@ from pagesim.v1 import Request as V1Request
 from pagesim.workload import Request, request
 from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
 
-pytestmark = pytest.mark.ch09
-
 LONGEST = 48
 
 

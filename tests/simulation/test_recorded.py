@@ -15,8 +15,6 @@ from pagesim.simulation.waste import MEASURES
 from pagesim.timeline import Event, State, Timeline
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 LENGTHS = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=8)
 SCENE = [(6, 6), (9, 4), (4, 10)]
 

@@ -12,8 +12,6 @@ from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.outcomes import COLUMNS, request_rows
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 
 class Seconds:
     """Every iteration lasts a second."""

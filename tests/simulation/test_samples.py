@@ -12,8 +12,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 
 def served(n: int, **keywords: Any) -> pagesim.Simulation:
     requests = [Request(str(i), 0.0, 10, 6) for i in range(4)]

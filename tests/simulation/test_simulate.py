@@ -27,8 +27,6 @@ from pagesim.sizing import ModelSpec
 from pagesim.sizing.pool import Pool
 from pagesim.workload import Request, Workload, WorkloadError, gamma
 
-pytestmark = pytest.mark.ch01
-
 BASELINES = ("max", "pow2", "oracle", "static", "token")
 
 

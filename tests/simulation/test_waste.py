@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from pagesim.errors import UsageError
 from pagesim.simulation.waste import PARTS, Usage, WasteLog
 
-pytestmark = pytest.mark.ch01
-
 POOL = 100
 SHARES = st.lists(st.integers(0, 25), min_size=4, max_size=4)
 ROWS = st.lists(st.tuples(SHARES, st.integers(1, 9), st.floats(0.01, 5)), min_size=1, max_size=20)

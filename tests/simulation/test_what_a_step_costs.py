@@ -16,8 +16,6 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
 from tests.simulation.ledger import Clock, Ledger, Step
 
-pytestmark = pytest.mark.ch01
-
 LONGEST, PER_HASH = 48, 4
 CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "80"))
 

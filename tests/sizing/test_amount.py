@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 import pagesim
 from pagesim.sizing.amount import ByteRange, as_byte_range, parse_bytes
 
-pytestmark = pytest.mark.ch08
-
 GIB = 2**30
 
 

@@ -12,8 +12,6 @@ from pagesim.sizing.ranks import kv_heads_per_rank
 from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
 
-pytestmark = pytest.mark.ch08
-
 QWEN2, LLAMA = ModelSpec.preset("qwen2-1.5b"), ModelSpec.preset("llama-3.1-8b")
 GIB = 2**30
 

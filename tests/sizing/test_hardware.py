@@ -6,8 +6,6 @@ from pagesim.errors import UsageError
 from pagesim.sizing.hardware import _BILLIONS, CARDS, card, parameters
 from pagesim.sizing.presets import MODELS
 
-pytestmark = pytest.mark.ch08
-
 
 @pytest.mark.parametrize(
     ("name", "bus_bits", "bits_per_second", "tensor_cores", "clock"),

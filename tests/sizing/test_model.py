@@ -17,8 +17,6 @@ import pagesim
 from pagesim.sizing.hf_config import MAX_BYTES, parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
 
-pytestmark = pytest.mark.ch08
-
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 LLAMA = {
     "model_type": "llama",

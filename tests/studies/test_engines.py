@@ -5,8 +5,6 @@ import pytest
 from pagesim.simulation import Simulation
 from pagesim.studies import engines
 
-pytestmark = pytest.mark.ch09
-
 
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, Simulation]]:

@@ -11,8 +11,6 @@ from pagesim.studies.paper import FIGURE_2, FIGURE_13A, Comparison
 from pagesim.workload import load
 from tests.simulation.plain_pages import PlainPagedEngine
 
-pytestmark = pytest.mark.ch01
-
 N = 800
 POINTS = 3.0
 SHAREGPT = Path(__file__).parents[3] / "shared/waste/traces/sharegpt_first_turn_2rps.csv"

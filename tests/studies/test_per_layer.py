@@ -9,8 +9,6 @@ from pagesim.studies import per_layer
 from pagesim.studies.per_layer import alike, groups, play, unlike
 from pagesim.workload import Request, Workload
 
-pytestmark = pytest.mark.ch09
-
 BLOCK, WINDOW = 4, 8
 WORK = Workload("w", "made up", tuple(Request(str(i), 0.0, 5 + 3 * i, 9 + i) for i in range(20)))
 LONE = Workload("w", "made up", (Request("a", 0.0, 10, 12),))

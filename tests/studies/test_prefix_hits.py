@@ -19,8 +19,6 @@ TRACE = (
 
 CURVE = [(235, 249), (470, 249), (940, 249), (1880, 249), (3760, 387), (7520, 444)]
 
-pytestmark = pytest.mark.ch06
-
 
 @cache
 def extract() -> Workload:

@@ -9,8 +9,6 @@ from pagesim.studies.sharing import beam_search, parallel_sampling, parallel_sam
 from pagesim.v0.block.common import cdiv
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 LENGTHS = [(40, 20), (7, 33), (16, 1), (33, 50), (1, 2)]
 REQUESTS = [Request(str(i), 0.0, *lengths) for i, lengths in enumerate(LENGTHS)]
 

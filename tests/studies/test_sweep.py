@@ -23,8 +23,6 @@ from pagesim.studies.cells import MOST, CellResult, cells_of
 from pagesim.studies.sweep import sweep
 from tests.studies.functions import Answering, Inline, area, deadly, fragile
 
-pytestmark = pytest.mark.ch01
-
 GRID = {"width": [1, 2], "height": [3, 4]}
 AREAS = [3, 4, 6, 8]
 

@@ -16,8 +16,6 @@ from pagesim import UsageError
 from pagesim.studies.sweep import Sweep, sweep
 from tests.studies.functions import Inline, area, fragile
 
-pytestmark = pytest.mark.ch01
-
 GRID = {"width": [1, 2], "height": [3, 4]}
 CELLS = [{"width": width, "height": height} for width in (1, 2) for height in (3, 4)]
 

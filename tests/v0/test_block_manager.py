@@ -23,8 +23,6 @@ from tests.v0.block.scenes import (
 )
 from tests.v0.block.state import everything
 
-pytestmark = pytest.mark.ch02
-
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 

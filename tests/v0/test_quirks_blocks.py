@@ -15,8 +15,6 @@ from tests.v0.block.scenes import (
     swap,
 )
 
-pytestmark = pytest.mark.ch02
-
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 

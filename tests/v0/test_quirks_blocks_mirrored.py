@@ -24,8 +24,6 @@ from tests.v0.block.scenes import (
     set_status,
 )
 
-pytestmark = pytest.mark.ch02
-
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 

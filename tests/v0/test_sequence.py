@@ -8,8 +8,6 @@ import pytest
 from pagesim import Logprob, Sequence, SequenceGroup, SequenceStatus, UsageError
 from pagesim.v0.sequence import SequenceStage
 
-pytestmark = pytest.mark.ch02
-
 
 def new_seq(seq_id: int = 1, num_tokens: int = 5) -> Sequence:
     return Sequence(seq_id, list(range(num_tokens)), 4)

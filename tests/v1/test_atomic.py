@@ -20,8 +20,6 @@ from pagesim.v1 import (
 )
 from tests.v1.world import check, everything, request_state
 
-pytestmark = pytest.mark.ch07
-
 SIZE = 4
 
 

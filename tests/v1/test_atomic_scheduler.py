@@ -19,8 +19,6 @@ from pagesim.v1 import (
 from tests.v1.test_atomic import SIZE, request
 from tests.v1.world import everything
 
-pytestmark = pytest.mark.ch07
-
 ABORTED = RequestStatus.FINISHED_ABORTED
 
 

@@ -10,9 +10,6 @@ from pagesim.workload import Request as Asked
 from tests.v1.scenes import SIZE, Cache, Engine, text
 from tests.v1.world import check, everything
 
-pytestmark = pytest.mark.ch07
-
-
 # -- an empty prompt -------------------------------------------------------------------------------
 
 

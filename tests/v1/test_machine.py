@@ -11,8 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 from tests.v1.world import Memory, check, everything
 
-pytestmark = pytest.mark.ch07
-
 SIZE, BLOCKS, LONGEST = 2, 12, 40
 EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 """Of 50 operations each, for every machine; `make nightly` sets it."""

@@ -24,8 +24,6 @@ from pagesim.v1 import (
 )
 from tests.v1.world import Memory, check
 
-pytestmark = pytest.mark.ch07
-
 SIZE, BLOCKS, LONGEST, BUDGET, SEATS = 2, 14, 40, 10, 4
 EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "7"))
 TOKENS = st.lists(st.sampled_from([1, 2]), min_size=1, max_size=14)

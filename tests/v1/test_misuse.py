@@ -18,8 +18,6 @@ from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestS
 from tests.v1.scenes import SIZE, Engine, text
 from tests.v1.world import everything, request_state
 
-pytestmark = pytest.mark.ch07
-
 CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 """`make nightly` sets the variable."""
 PROMISED = (TypeError, ValueError, AssertionError, RuntimeError)

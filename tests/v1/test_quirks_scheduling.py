@@ -10,8 +10,6 @@ import pytest
 from pagesim.v1 import RequestStatus
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch07
-
 
 def test_w08_a_prompt_that_never_fits_waits_forever_and_so_does_all_behind_it() -> None:
     engine = Engine(4)

@@ -15,8 +15,6 @@ from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import lines_of
 from tests.v1.world import everything
 
-pytestmark = pytest.mark.ch07
-
 PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")]
 
 

@@ -14,8 +14,6 @@ from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import lines_of, write
 
-pytestmark = pytest.mark.ch07
-
 
 def changed(value: Any) -> Any:
     """Another value of the same type."""

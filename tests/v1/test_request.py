@@ -10,8 +10,6 @@ from pagesim.errors import UsageError
 from pagesim.v1 import FinishReason, Request, RequestStatus, hash_block_tokens
 from pagesim.v1.request_queue import PriorityRequestQueue
 
-pytestmark = pytest.mark.ch06
-
 EVEN = ("0", "2", "4", "6", "8")
 TOKENS = st.lists(st.integers(0, 2), min_size=1, max_size=12)
 

@@ -10,10 +10,7 @@ import pytest
 
 from pagesim import workload
 
-pytestmark = [
-    pytest.mark.ch01,
-    pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them"),
-]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
 
 FILES = {
     "csv": "arrival_s,prompt_tokens,output_tokens\n0,5,6\n1.5,7,8\n",

@@ -9,8 +9,6 @@ from pagesim import UsageError
 from pagesim.simulation import simulate
 from pagesim.workload import Request, WorkloadError, load
 
-pytestmark = pytest.mark.ch06
-
 HEAD = "arrival_s,prompt_tokens,output_tokens,token_ids\n"
 ALIKE, OTHER = list(range(64)), list(range(100, 164))
 """Both have 64 tokens; a request with the first ones finds four blocks of another one's."""

@@ -7,8 +7,6 @@ from pagesim.kernels import backend
 from pagesim.kernels.attention import numerics
 from pagesim.kernels.runtime import mode
 
-pytestmark = pytest.mark.ch03
-
 triton, tl = mode.load_triton()
 
 

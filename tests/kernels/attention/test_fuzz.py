@@ -5,7 +5,6 @@
 
 import os
 
-import pytest
 import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from pagesim.kernels import backend
 from tests.kernels import pages
 from tests.kernels.cases import FP8, KERNELS, make_case
-
-pytestmark = pytest.mark.ch03
 
 EXAMPLES = int(os.environ.get("PAGESIM_FUZZ", "10"))
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

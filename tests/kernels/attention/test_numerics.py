@@ -10,8 +10,6 @@ from pagesim.kernels.runtime.fallback import to_numpy
 from tests.kernels import pages
 from tests.kernels.cases import FP8, each_kernel, make_case, small_case, with_kernels
 
-pytestmark = pytest.mark.ch03
-
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 

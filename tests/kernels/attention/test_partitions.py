@@ -9,8 +9,6 @@ from pagesim.kernels.attention.partitions import wave_span
 from tests.kernels import pages
 from tests.kernels.cases import NAN, make_case
 
-pytestmark = pytest.mark.ch03
-
 CONFIG = configs.Config(rows=16, tile=64, num_warps=4, num_stages=5)
 SEATS = 264  # two programs on each of 132 multiprocessors
 

@@ -16,8 +16,6 @@ from tests.kernels import pages
 from tests.kernels.cases import FP8, Case, make_case
 from tests.kernels.test_cache_write import slot_tensor
 
-pytestmark = [pytest.mark.ch03, pytest.mark.ch15]
-
 LAYERS = 28
 # What makes the host wait for a GPU. `.numpy()` is not among them: it takes tensors on the CPU.
 WAITS = {"cpu", "item", "tolist", "nonzero", "__bool__", "__int__", "__float__", "__index__"}

@@ -16,8 +16,6 @@ from pagesim.kernels import (
 from tests.kernels import pages
 from tests.kernels.cases import FP8, make_case
 
-pytestmark = pytest.mark.ch03
-
 
 def int32(numbers: list[int]) -> torch.Tensor:
     return torch.tensor(numbers, dtype=torch.int32, device=backend.device())

@@ -18,8 +18,6 @@ from tests.kernels.cases import (
     with_kernels,
 )
 
-pytestmark = pytest.mark.ch03
-
 
 @pytest.mark.parametrize(
     ("kernel", "given"),

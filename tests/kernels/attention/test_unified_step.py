@@ -14,8 +14,6 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.kernels import backend, kv_pool, paged_prefill, reshape_and_cache
 from tests.v1.scenes import SIZE, Engine, text
 
-pytestmark = pytest.mark.ch09
-
 HEADS, KV_HEADS, DIM = 2, 1, 16
 NAN = float("nan")
 Array = NDArray[np.float32]

@@ -9,8 +9,6 @@ import torch
 from tests.kernels import pages
 from tests.kernels.cases import NAN, make_case
 
-pytestmark = pytest.mark.ch03
-
 
 def test_the_tables_are_no_ranges() -> None:
     """The helper's own test: fragmented tables jump, forks share, swaps move."""

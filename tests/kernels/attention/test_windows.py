@@ -7,8 +7,6 @@ import pytest
 from tests.kernels import pages
 from tests.kernels.cases import each_kernel, make_case, with_kernels
 
-pytestmark = pytest.mark.ch03
-
 
 @pytest.mark.parametrize(
     ("kernel", "window"), with_kernels(1, 2, 7, 8, 9, 16, 33, 34, 35, 36, 1000)

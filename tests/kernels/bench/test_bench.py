@@ -14,8 +14,6 @@ from pagesim.kernels.bench import __main__ as bench
 from pagesim.kernels.bench import peers
 from pagesim.kernels.bench.cases import CASES, TINY, BenchCase, make_inputs
 
-pytestmark = pytest.mark.ch03
-
 OURS = ("paged_attention_v1", "paged_attention_v2")
 
 

@@ -5,8 +5,6 @@ import torch
 
 from pagesim import kernels
 
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
-
 BLOCKS = 2**31 // (16 * 64) + 8
 
 

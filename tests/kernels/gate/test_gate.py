@@ -16,8 +16,6 @@ from pagesim.kernels.gate.rules import TARGETS, problems
 from pagesim.kernels.runtime import mode
 from tests.kernels.children import ROOT, block_import, copy_package, nightly, python
 
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
-
 # `-m` would take the checkout's kernels; a mutant's folder goes before it.
 RUN = """
 import sys

@@ -8,8 +8,6 @@ import torch
 
 from pagesim.kernels import assert_matches_reference, backend, paged_attention_v1, reshape_and_cache
 
-pytestmark = pytest.mark.ch03
-
 
 def decode_arguments() -> dict[str, Any]:
     """Two sequences of 5 and 3 tokens in a cache of 6 blocks of 4; block_tables[1, 1] is unused."""

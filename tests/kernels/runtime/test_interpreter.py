@@ -10,12 +10,9 @@ from pagesim.kernels import backend
 
 triton, tl = backend.load_triton()
 
-pytestmark = [
-    pytest.mark.ch03,
-    pytest.mark.skipif(
-        backend.decide().mode != "interpreted", reason="kernels are not interpreted here"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    backend.decide().mode != "interpreted", reason="kernels are not interpreted here"
+)
 
 
 @triton.jit

@@ -9,8 +9,6 @@ from pagesim.kernels.tiny_llm import model as tiny
 from pagesim.kernels.tiny_llm.by_hand import BEHIND_ARROW, CLOCK, HEAD_DIM, IS_ARROW, LOGIT, SOURCE
 from tools.walk_exam import examine, fresh_walks, logits_of
 
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
-
 
 def test_every_token_of_fresh_maps() -> None:
     for num_facts in (1, 4, 8, 26, 62):

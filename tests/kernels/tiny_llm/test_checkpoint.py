@@ -27,8 +27,6 @@ from pagesim.kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS
 from pagesim.kernels.tiny_llm.config import shapes
 from pagesim.kernels.tiny_llm.config_json import parse_config
 
-pytestmark = pytest.mark.ch16
-
 TINY = Config("llama", 1, 8, 4, 2, 1, 4, 6, eos_token_id=(5, 3))
 EXAMPLES = int(os.environ.get("PAGESIM_LLM_EXAMPLES", "15"))
 # The keys that every folder has, as transformers 4 and 5 write them.

@@ -12,8 +12,6 @@ import pytest
 from pagesim.kernels.tiny_llm import CheckpointError, load, model
 from tests.kernels.tiny_llm.make_goldens import DATA, FOLDERS, TOLERANCE, golden_error
 
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
-
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_logits_are_those_of_transformers(folder: str) -> None:

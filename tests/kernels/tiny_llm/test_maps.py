@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from pagesim.kernels.tiny_llm import maps
 
-pytestmark = pytest.mark.ch16
-
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -10,8 +10,6 @@ from pagesim.kernels.tiny_llm import Config, Model, causal
 from pagesim.kernels.tiny_llm.config import shapes
 from tools.walk_exam import logits_of
 
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
-
 LLAMA = Config("llama", 2, 32, 48, 4, 2, 16, 50, tie_word_embeddings=True)
 CONFIGS = {
     "llama": LLAMA,

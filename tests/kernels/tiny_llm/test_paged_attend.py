@@ -12,8 +12,6 @@ from pagesim.kernels.tiny_llm import causal
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS
 from tests.generation.serving import batch_of, pools, scrambled
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 BLOCK_SIZE, BLOCKS = 4, 30
 # Two prompts, one of them half computed, and three decodes; a block has one token, or is full.
 COMPUTED = [(0, 7), (6, 13), (8, 9), (3, 4), (15, 16)]

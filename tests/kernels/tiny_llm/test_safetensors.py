@@ -16,8 +16,6 @@ from safetensors.torch import save_file
 from pagesim.kernels.tiny_llm import CheckpointError
 from pagesim.kernels.tiny_llm.weight_files import opened, read_shapes
 
-pytestmark = pytest.mark.ch16
-
 TENSORS = {
     "a": torch.arange(6.0).reshape(2, 3),
     "b.weight": torch.tensor([1.5, -2.0], dtype=torch.float16),

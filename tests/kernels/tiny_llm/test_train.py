@@ -15,8 +15,6 @@ from pagesim.kernels.tiny_llm import load, maps, walk
 from tools import train_walk as train
 from tools.walk_exam import examine, fresh_walks, logits_of
 
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
-
 FOLDER = Path(maps.__file__).parent / "walk"
 
 

@@ -23,7 +23,7 @@ from tests.kernels.tiny_llm.make_goldens import (
 
 pytest.importorskip("transformers", reason="transformers is not installed: goldens stand for it")
 
-pytestmark = [pytest.mark.transformers, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.transformers
 
 TOKENS = np.random.default_rng(1).integers(0, 64, 157)
 

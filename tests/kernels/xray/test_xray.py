@@ -25,8 +25,6 @@ from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
 from tests.kernels.children import ROOT, block_import, nightly, python
 
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
-
 Launcher = Callable[..., Any]
 
 

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines import BuddyAllocator, FirstFitAllocator
 
-pytestmark = pytest.mark.ch01
-
 # A size to allocate, or (below 0) which of the living ones to free.
 CALLS = st.lists(st.integers(-20, 70), max_size=60)
 

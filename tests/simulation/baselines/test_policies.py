@@ -12,8 +12,6 @@ from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.simulation.baselines.token import peak_tokens
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
-
 POOL, LONGEST = 80, 32
 
 

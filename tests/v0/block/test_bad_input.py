@@ -14,7 +14,7 @@ from pagesim.journal import Journal
 from tests.v0.block.scenes import KINDS, new_allocator, new_table
 from tests.v0.block.state import everything
 
-pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
+pytestmark = pytest.mark.parametrize("kind", KINDS)
 
 POOLS = {
     "naive": pagesim.NaiveBlockAllocator,

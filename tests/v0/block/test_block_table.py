@@ -5,7 +5,7 @@ import pytest
 from pagesim import BlockTable
 from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
-pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
+pytestmark = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_tokens_come_from_any_iterable(kind: str) -> None:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from pagesim import PrefixCachingBlockAllocator, UsageError
 from pagesim.v0.evictor import IndexedLRUEvictor, LRUEvictor
 
-pytestmark = pytest.mark.ch02
-
 
 def evictor_of(*entries: tuple[int, int, float]) -> LRUEvictor:
     """An evictor with entries (id, tokens up to its end, last access), in this order."""

@@ -14,8 +14,6 @@ from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.v0.block.common import first_shared
 from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
-pytestmark = pytest.mark.ch02
-
 LARGE = 10**15
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 

@@ -25,8 +25,6 @@ from pagesim import (
 from tests.v0.block.scenes import add_tokens, new_group, set_status
 from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
-pytestmark = pytest.mark.ch02
-
 SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=5)
 PICK = st.integers(0, 99)

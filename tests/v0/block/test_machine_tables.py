@@ -18,8 +18,6 @@ from pagesim import BlockTable, CpuGpuBlockAllocator, Device
 from tests.v0.block.scenes import KINDS
 from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
-pytestmark = pytest.mark.ch02
-
 SIZE = 2
 # Few tokens and small blocks: contents meet, and pools run dry, all the time. Python hashes the
 # two tokens alike, so that all contents of one length collide.

@@ -11,8 +11,6 @@ from pagesim import (
 )
 from tests.v0.block.scenes import KINDS, new_allocator
 
-pytestmark = pytest.mark.ch02
-
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -4,8 +4,6 @@ import pytest
 
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
-
 
 def after_a_prompt_step_of(seconds: float, factor: float) -> Engine:
     """a runs; the step that admitted it took so long, and it is now 10."""

@@ -8,8 +8,6 @@ import pytest
 import pagesim
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
-
 
 def test_a_step_that_the_caller_left_half_done_is_named() -> None:
     e = Engine()

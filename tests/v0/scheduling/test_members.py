@@ -7,7 +7,6 @@ import pytest
 import pagesim
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
 Status = pagesim.SequenceStatus
 
 

@@ -5,8 +5,6 @@ import pytest
 import pagesim
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
-
 
 def test_a_prompt_too_long_is_ignored_and_the_next_one_goes_on() -> None:
     e = Engine(max_model_len=10)

@@ -17,8 +17,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
-
 
 def by_priority(**config: Any) -> Engine:
     return Engine(**({"policy": "priority", "watermark": 0.0} | config))

@@ -5,8 +5,6 @@ import pytest
 import pagesim
 from tests.v0.scheduling.engine import Engine, names
 
-pytestmark = pytest.mark.ch07
-
 
 def test_q16_a_group_that_needs_more_than_the_watermark_leaves_stays_swapped() -> None:
     e = Engine(gpu=4, cpu=8, watermark=0.25, preemption_mode="swap")
