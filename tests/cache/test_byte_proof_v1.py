@@ -10,9 +10,7 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import BlockPool, Request, Scheduler, SchedulerOutput, hash_block_tokens
 from pagesim.v1 import request as requests
 from pagesim.v1.kv_cache_manager import KVCacheManager
-from pagesim.v1.single_type_kv_cache_manager import (
-    SlidingWindowManager,
-)
+from pagesim.v1.single_type_kv_cache_manager import SlidingWindowManager
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
 from tests.v1.scenes import Engine, text
 

@@ -41,11 +41,7 @@ def played(
     st.sampled_from([LONGEST, 100]),
 )
 def test_counting_gives_what_tables_and_ids_give(
-    lengths: list[tuple[float, int, int]],
-    block_size: int,
-    pool: int,
-    seats: int,
-    budget: int,
+    lengths: list[tuple[float, int, int]], block_size: int, pool: int, seats: int, budget: int
 ) -> None:
     requests = [Request(str(i), *row) for i, row in enumerate(sorted(lengths))]
     blocks = pool // block_size

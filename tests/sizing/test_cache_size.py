@@ -65,11 +65,7 @@ def test_qwen3_on_an_a100() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kib", "gib", "slots"),
-    [
-        ("opt-13b", 800, 12, 15_728),
-        ("opt-66b", 2_304, 21, 9_557),
-        ("opt-175b", 4_608, 264, 60_074),
-    ],
+    [("opt-13b", 800, 12, 15_728), ("opt-66b", 2_304, 21, 9_557), ("opt-175b", 4_608, 264, 60_074)],
 )
 def test_table_1_of_the_paper(name: str, kib: int, gib: int, slots: int) -> None:
     """PagedAttention paper: 15.7K, 9.7K (it computes to 9,557) and 60.1K slots."""

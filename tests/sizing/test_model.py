@@ -183,10 +183,7 @@ def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
         ({"num_attention_heads": True}, "num_attention_heads must be a whole number.*True"),
         ({"num_attention_heads": "32"}, "num_attention_heads must be a whole number.*'32'"),
         ({"num_key_value_heads": [8, 4]}, r"num_key_value_heads must be .*\[8, 4\]"),
-        (
-            {"num_key_value_heads": 5},
-            r"is 32, which is not a multiple of num_kv_heads \(5\)",
-        ),
+        ({"num_key_value_heads": 5}, r"is 32, which is not a multiple of num_kv_heads \(5\)"),
         ({"hidden_size": 4095}, r"hidden_size \(4095\) is not divisible"),
         ({"hidden_size": None}, "hidden_size is missing"),
         ({"torch_dtype": "float8"}, "torch_dtype must be float32, float16 or bfloat16"),

@@ -8,15 +8,7 @@ import torch
 from pagesim import kernels
 from pagesim.kernels import backend
 from tests.kernels import pages
-from tests.kernels.cases import (
-    FP8,
-    KERNELS,
-    NAN,
-    each_kernel,
-    make_case,
-    small_case,
-    with_kernels,
-)
+from tests.kernels.cases import FP8, KERNELS, NAN, each_kernel, make_case, small_case, with_kernels
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A wrong call is named and refused, and changes nothing: no raw KeyError, no half-done work."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
 from pagesim.journal import Journal
 from tests.v0.block.scenes import KINDS, new_allocator, new_table
-from tests.v0.block.state import everything
+from tests.v0.block.state import refused
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 
@@ -33,16 +32,6 @@ BAD_TOKENS = [
 ]
 BAD_SIZES = [(-1, UsageError, "-1"), (1.0, TypeError, r"1\.0"), ("4", TypeError, "'4'")]
 BAD_SIZES += [(True, TypeError, "True"), (None, TypeError, "None")]  # type: ignore[list-item]
-
-
-def refused(error: type[Exception], match: str, call: Callable[[], Any], *watched: Any) -> None:
-    """``call`` raises ``error`` with this message, and the allocator and tables stay equal."""
-    before = everything(watched[0], watched[1:]) if watched else None
-    with pytest.raises(error, match=match) as caught:
-        call()
-    assert type(caught.value) is error
-    if watched:
-        assert everything(watched[0], watched[1:]) == before
 
 
 def test_a_usage_error_is_what_vllm_would_have_raised_too(kind: str) -> None:

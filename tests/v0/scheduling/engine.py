@@ -1,6 +1,9 @@
 """The smallest engine that can drive a scheduler: it samples a token for everybody, each step."""
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 import pagesim
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
@@ -89,6 +92,15 @@ class Engine:
         if finish:
             self.scheduler.free_finished_seq_groups()
         return out
+
+    def refuses(
+        self, error: type[Exception], message: str, step: Callable[[], Any] | None = None
+    ) -> None:
+        """A step, or another call, raises this, and leaves everything as it was."""
+        before = self.everything()
+        with pytest.raises(error, match=message):
+            (step or self.step)()
+        assert self.everything() == before
 
     def steps(self, count: int) -> SchedulerOutputs:
         """The last of so many steps."""
