@@ -17,7 +17,8 @@ from tests.v1.scenes import Engine, text
 
 @pytest.mark.parametrize("name", SCENES)
 def test_every_setting(name: str) -> None:
-    scene, counts = SCENES[name], Run(SCENES[name]).steps(250)
+    scene, run = SCENES[name], Run(SCENES[name])
+    counts = run.steps(250)
     is_async = "async_scheduling" in scene.steps
     assert counts.wrong == []
     assert counts.reads > 30_000 and counts.finished > 60 and counts.aborts > 1
@@ -28,6 +29,7 @@ def test_every_setting(name: str) -> None:
     assert (counts.null_entries > 1000) == (scene.window is not None)
     assert (counts.wasted > 10) == is_async
     assert (counts.resets > 2) == (scene.reset_chance > 0)
+    run.end()
 
 
 # ---- vLLM's way to wrong bytes -------------------------------------------------------------------
