@@ -310,23 +310,27 @@ def test_asynchronously_a_step_is_decided_before_the_last_is_known() -> None:
     assert starts == pytest.approx([step, 2 * step], rel=1e-3)
 
 
-def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
-    """QUIRKS_V1 w27: the step in flight is wasted, and its batch leaves the answer out."""
-    policy = PagedV1(block_size=4, async_scheduling=True, fast_forward=False)
+def two_begun(**fields: Any) -> PagedV1Server:
+    """Two requests of 5 prompt tokens, whose first step is decided."""
+    policy = PagedV1(block_size=4, fast_forward=False, **fields)
     server = policy.server(400, Limits(max_model_len=64))
     assert isinstance(server, PagedV1Server)
     for row in (0, 1):
         assert server.add(row, Request(str(row), 0.0, 5, 10))
     assert server.schedule(0.0)
+    return server
+
+
+def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
+    """QUIRKS_V1 w27: the step in flight is wasted, and its batch leaves the answer out."""
+    server = two_begun(async_scheduling=True)
     assert server.commit({0: 7, 1: 8}, ended=[1]) == ([0, 1], [1])
     step = server.schedule(1.0)
-    assert step is not None
-    assert (step.batch, step.decodes) == (2, 2)
+    assert step is not None and (step.batch, step.decodes) == (2, 2)
     assert server.batch().seq_ids == [0]
     assert server.commit({0: 9}) == ([], [])
     step = server.schedule(2.0)
-    assert step is not None
-    assert (step.batch, step.decodes) == (1, 1)
+    assert step is not None and (step.batch, step.decodes) == (1, 1)
 
 
 def test_hybrid_models_are_refused_by_name() -> None:
@@ -346,11 +350,7 @@ def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
 
 
 def test_a_model_drives_it_and_an_answer_may_end_early() -> None:
-    server = PagedV1(block_size=4, fast_forward=False).server(400, Limits(max_model_len=64))
-    assert isinstance(server, PagedV1Server)
-    for row in (0, 1):
-        assert server.add(row, Request(str(row), 0.0, 5, 10))
-    assert server.schedule(0.0)
+    server = two_begun()
     batch = server.batch()
     assert batch.sample_ids == [0, 1]
     assert not any((server.moves.blocks_to_copy, server.moves.blocks_to_swap_in))

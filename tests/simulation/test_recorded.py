@@ -39,6 +39,10 @@ def iterations(run: Timeline) -> Iterator[State]:
     return (run.at(i + 1) for i in run.find(kind="schedule"))
 
 
+def is_empty(state: State) -> bool:
+    return not state.tables and not any(state.queues.values())
+
+
 @settings(max_examples=40)
 @given(LENGTHS, st.integers(1, 4), st.sampled_from([1, 2, 8]), st.integers(0, 2))
 def test_every_state_is_what_the_policy_accounts_for(
@@ -66,8 +70,7 @@ def test_every_state_is_what_the_policy_accounts_for(
             assert list(table.block_ids) == list(range(first, first + longest // unit))
         held_units = [block for table in state.tables.values() for block in table.block_ids]
         assert sorted([*held_units, *state.free_gpu]) == list(range(state.num_gpu_blocks))
-    last = run.at(-1)
-    assert not last.tables and not any(last.queues.values())
+    assert is_empty(run.at(-1))
 
 
 @settings(max_examples=40)
@@ -235,8 +238,7 @@ def test_every_policy_is_recorded_and_decides_the_same(
         assert len(state.queues.running) == usage.batch
         running = [state.tables[state.requests[name]] for name in state.queues.running]
         assert sum(table.num_tokens for table in running) == usage.token
-    last = run.at(-1)
-    assert not last.tables and not any(last.queues.values())
+    assert is_empty(run.at(-1))
 
 
 def test_a_policy_of_yours_is_recorded_if_it_says_what_it_holds() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from pagesim import SelfAttnBlockSpaceManager, SequenceStatus, UsageError
 from tests.v0.block.scenes import (
-    KINDS,
     add_tokens,
+    both_kinds,
     new_group,
     new_manager,
     new_seq,
@@ -17,8 +17,6 @@ from tests.v0.block.scenes import (
     set_status,
 )
 from tests.v0.block.state import refused
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @both_kinds

@@ -2,11 +2,9 @@
 or leaves no trace. The ids are those of the project's list of quirks.
 """
 
-import pytest
-
 from pagesim import Device
 from tests.v0.block.scenes import (
-    KINDS,
+    both_kinds,
     in_a_window,
     new_allocator,
     new_manager,
@@ -14,9 +12,6 @@ from tests.v0.block.scenes import (
     running,
     swap,
 )
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
-
 
 # -- what fails in vLLM and works here -------------------------------------------------------------
 

@@ -10,10 +10,10 @@ import pytest
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
 from pagesim.journal import Journal
-from tests.v0.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import both_kinds, new_allocator, new_table
 from tests.v0.block.state import refused
 
-pytestmark = pytest.mark.parametrize("kind", KINDS)
+pytestmark = both_kinds
 
 POOLS = {
     "naive": pagesim.NaiveBlockAllocator,

@@ -3,9 +3,9 @@
 import pytest
 
 from pagesim import BlockTable
-from tests.v0.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import both_kinds, new_allocator, new_table
 
-pytestmark = pytest.mark.parametrize("kind", KINDS)
+pytestmark = both_kinds
 
 
 def test_tokens_come_from_any_iterable(kind: str) -> None:

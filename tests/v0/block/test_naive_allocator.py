@@ -3,9 +3,7 @@
 import pytest
 
 from pagesim import BlockAllocator, Device, NoFreeBlocksError, RefCounter, UsageError
-from tests.v0.block.scenes import KINDS, new_allocator
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
+from tests.v0.block.scenes import both_kinds, new_allocator
 
 
 @both_kinds
