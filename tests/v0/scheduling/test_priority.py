@@ -31,37 +31,6 @@ def one_runs_and_a_more_urgent_one_comes(**config: Any) -> Engine:
     return e
 
 
-def test_the_more_urgent_group_gets_room_in_one_step_and_comes_in_with_the_next() -> None:
-    e = one_runs_and_a_more_urgent_one_comes()
-    out = e.step()
-    assert (names(out), out.preempted, out.is_empty()) == ("", 0, True)
-    assert (e.queues, e.free) == (("ba", "", ""), (6, 0))
-    assert e.scheduler.num_cumulative_preemption == 1
-    assert names(e.step()) == "b"
-    assert e.status("a") == "WAITING"
-
-
-def test_admission_looks_at_the_queue_before_it_is_sorted() -> None:
-    e = by_priority(max_num_seqs=2)
-    e.add("a", 4, priority=4)
-    e.step()
-    e.add("b", 4, priority=9)
-    e.add("c", 4, priority=0)
-    assert names(e.step()) == "b"  # it stands first, so it is admitted
-    assert (names(e.step()), e.queues) == ("a", ("cb", "a", ""))  # and out again, for c
-    assert names(e.step()) == "c"
-
-
-def test_equal_urgency_preempts_nobody_and_an_earlier_arrival_does() -> None:
-    for arrival, waiting in ((1.0, "b"), (0.5, "ba")):
-        e = by_priority(gpu=6)
-        e.add("a", 16, arrival=1.0)
-        e.step()
-        e.add("b", 16, arrival=arrival)
-        e.step()
-        assert e.queues[0] == waiting
-
-
 def test_chunked_prefill_does_not_look_at_the_policy() -> None:
     e = one_runs_and_a_more_urgent_one_comes(enable_chunked_prefill=True)
     e.step()
