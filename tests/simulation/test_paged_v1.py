@@ -146,14 +146,6 @@ def test_every_slot_and_every_token_of_every_step() -> None:
     assert min(ends.values()) > 20, ends
 
 
-def test_the_pool_that_is_divided_is_without_the_null_block() -> None:
-    run = v1([Request("a", 0.0, 40, 3)], 16 * 6 + 5, {}, block_size=16)
-    first = run.waste.at(0)
-    assert (first.token, first.internal, first.external) == (40, 8, 5)  # 5 are in no block
-    assert (first.cached, first.free) == (0, 2 * 16)  # 5 blocks are usable, 3 held
-    assert run.waste.pool == 16 * 5 + 5 and run.pool.slots == 16 * 6 + 5
-
-
 @pytest.mark.parametrize("fast_forward", [True, False])
 def test_the_share_that_is_held_is_the_usage_of_the_manager(fast_forward: bool) -> None:
     """Three of seven blocks, and 0.33.0's own share of them."""
@@ -174,33 +166,6 @@ def test_the_share_that_is_held_is_the_usage_of_the_manager(fast_forward: bool) 
 def test_a_pool_of_the_null_block_alone_serves_nobody(fast_forward: bool) -> None:
     run = v1([Request("a", 0.0, 4, 3)], 16, {}, fast_forward=fast_forward)
     assert (run.requests.num_stuck, run.iterations, run.summary()["waste"]) == (1, 0, None)
-
-
-def test_cached_blocks_outlive_their_request_and_are_found_again() -> None:
-    requests = [Request("a", 0.0, 1024, 2, (7, 8)), Request("b", 100.0, 1024, 2, (7, 9))]
-    run = v1(requests, 16 * 200, {}, enable_prefix_caching=True)
-    waits = [i for i in range(len(run.waste)) if run.waste.at(i).batch == 0]
-    assert run.waste.at(waits[0]).cached == 1024  # of 1,025 computed tokens, full blocks
-    assert list(run.requests.hits) == [0, 512]
-    assert run.waste.at(waits[0] + 1).cached == 512
-    off = v1(requests, 16 * 200, {}, enable_prefix_caching=False)
-    assert list(off.requests.hits) == [0, 0]
-    assert off.waste.mean()["cached"] == 0.0
-    took = [each.requests.latency("time_to_first_token")[1] for each in (run, off)]
-    assert took[0] < 0.8 * took[1]
-
-
-def test_a_victim_finds_its_own_blocks_again_and_that_is_counted_apart() -> None:
-    requests = [Request(str(i), 0.0, 30, 40) for i in range(4)]
-    run = v1(requests, 4 * 45, {"max_model_len": 80}, block_size=4)
-    assert run.preemptions > 0
-    assert sum(run.requests.hits) == 0
-    assert sum(run.requests.refound) > 0
-    rows = [i for i in range(4) if run.requests.refound[i]]
-    assert all(run.requests.preemptions[row] for row in rows)
-    summary = run.summary()
-    assert summary["hit_tokens"] == 0
-    assert summary["refound_tokens"] == sum(run.requests.refound)
 
 
 LATE = {"scheduler_reserve_full_isl": False}
@@ -297,17 +262,6 @@ def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> Non
     assert set().union(*tables) == {0}
     old = simulate(stream, policy="paged", block_size=4, pool=40, record=True, progress=False)
     assert pagesim.compare(old.timeline, timeline).title
-
-
-def test_asynchronously_a_step_is_decided_before_the_last_is_known() -> None:
-    """A request that arrives during a step waits for the one after the next."""
-    clock = [Request("a", 0.0, 4, 20), Request("b", 0.01, 4, 2)]
-    run, late = (v1(clock, 400, SMALL, block_size=4, async_scheduling=on) for on in (False, True))
-    one, other = run.requests, late.requests
-    assert one.finished[0] == pytest.approx(other.finished[0], rel=1e-3)
-    step = run.waste.seconds[0]
-    starts = [each.first_scheduled[1] for each in (one, other)]
-    assert starts == pytest.approx([step, 2 * step], rel=1e-3)
 
 
 def two_begun(**fields: Any) -> PagedV1Server:
