@@ -1,13 +1,11 @@
 """Contiguous memory in a timeline: the same run as without it, and nothing in it but rows."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pagesim
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.rows import record_max
@@ -191,15 +189,6 @@ def test_its_tables_bear_the_names_of_the_paged_run() -> None:
     assert [run[i] for i in arrivals] == [theirs[i] for i in arrivals]
     wrote = [next(iter(iterations(each))).tables for each in (run, theirs)]
     assert wrote[0][1].token_ids == wrote[1][1].token_ids
-
-
-def test_a_saved_run_loads_again(tmp_path: Path) -> None:
-    _, run = scene()
-    path = tmp_path / "rows.jsonl.gz"
-    run.save(path)
-    again = pagesim.load(path)
-    assert list(again) == list(run)
-    assert [again.at(i) for i in range(len(again) + 1)] == [run.at(i) for i in range(len(run) + 1)]
 
 
 @pytest.mark.parametrize(

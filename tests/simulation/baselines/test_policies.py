@@ -41,32 +41,6 @@ def test_a_contiguous_request_from_its_start_to_its_end(
     assert policy.usage(head_waits=False) == (0, 0, 0, 0)
 
 
-def test_pow2_asks_for_no_more_than_the_longest_sequence() -> None:
-    policy = ContiguousPolicy(POOL, 30, "pow2")
-    assert policy.admit(request("a", 13, 17))
-    assert policy.usage(head_waits=False) == (13, 17, 0, 2)
-
-
-def test_contiguous_memory_that_is_free_may_be_of_no_use() -> None:
-    policy = ContiguousPolicy(POOL, LONGEST, "oracle")  # roots of 32, 32 and 16
-    requests = [request(name, 10, 6) for name in "abcde"]
-    assert [policy.admit(r) for r in requests] == [True] * 5
-    policy.release(requests[0])
-    policy.release(requests[2])
-    assert not policy.admit(request("f", 12, 5))  # 32 slots are free, 17 in a row are not
-    assert policy.admit(request("g", 12, 4))
-
-
-def test_a_rounding_counted_as_internal_is_no_longer_external() -> None:
-    right = ContiguousPolicy(POOL, LONGEST, "oracle")
-    wrong = ContiguousPolicy(POOL, LONGEST, "oracle", rounding_is_internal=True)
-    for policy in (right, wrong):
-        policy.admit(request("a", 4, 5))
-    assert right.usage(head_waits=False) == (4, 5, 0, 7)
-    assert wrong.usage(head_waits=False) == (4, 5, 7, 0)
-    assert wrong.usage(head_waits=True) == (4, 5, 7, POOL - 16)
-
-
 def test_static_rows_last_until_the_batch_does() -> None:
     policy = StaticPolicy(POOL, LONGEST)
     a, b, c = request("a", 10, 2), request("b", 20, 4), request("c", 1, 1)
@@ -93,22 +67,6 @@ def test_nobody_joins_a_static_batch_that_has_begun_with_a_row_to_spare() -> Non
     policy.step()
     assert not policy.admit(request("b", 1, 1))
     assert policy.usage(head_waits=True) == (2, 8, 22, 48)
-
-
-def test_token_tables_name_every_slot_once() -> None:
-    policy = TokenPolicy(12)
-    a, b = request("a", 3, 4), request("b", 2, 2)
-    assert policy.admit(a)
-    assert policy.admit(b)
-    policy.step()
-    assert [len(policy.tables[name]) for name in "ab"] == [4, 3]
-    slots = [slot for table in policy.tables.values() for slot in table]
-    assert len(set(slots)) == 7
-    assert set(slots) <= set(range(12))
-    assert policy.usage(head_waits=False) == (7, 0, 0, 0)
-    assert policy.usage(head_waits=True) == (7, 0, 0, 5)
-    policy.release(b)
-    assert policy.usage(head_waits=False) == (4, 0, 0, 0)
 
 
 def test_a_newcomer_waits_until_the_forecast_leaves_room() -> None:
