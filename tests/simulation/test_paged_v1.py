@@ -146,6 +146,14 @@ def test_every_slot_and_every_token_of_every_step() -> None:
     assert min(ends.values()) > 20, ends
 
 
+def test_the_pool_that_is_divided_is_without_the_null_block() -> None:
+    run = v1([Request("a", 0.0, 40, 3)], 16 * 6 + 5, {}, block_size=16)
+    first = run.waste.at(0)
+    assert (first.token, first.internal, first.external) == (40, 8, 5)  # 5 are in no block
+    assert (first.cached, first.free) == (0, 2 * 16)  # 5 blocks are usable, 3 held
+    assert run.waste.pool == 16 * 5 + 5 and run.pool.slots == 16 * 6 + 5
+
+
 @pytest.mark.parametrize("fast_forward", [True, False])
 def test_the_share_that_is_held_is_the_usage_of_the_manager(fast_forward: bool) -> None:
     """Three of seven blocks, and 0.33.0's own share of them."""
