@@ -17,6 +17,19 @@ def test_chunked_prefill_with_caching_keeps_to_whole_blocks() -> None:
     e.refuses(pagesim.UsageError, r"multiple of block_size \(4\) .* not 10")
 
 
+def test_the_counts_of_unfinished_groups() -> None:
+    e = Engine(max_num_seqs=1)
+    e.add("a", 3)
+    e.add("b", 3)
+    assert e.scheduler.get_num_unfinished_seq_groups() == 2
+    e.step(finish="a")
+    assert e.scheduler.get_and_reset_finished_requests_ids() == ["a"]
+    assert e.scheduler.get_num_unfinished_seq_groups() == 1
+    e.step(finish="b")
+    assert not e.scheduler.has_unfinished_seqs()
+    assert e.free == (100, 0)
+
+
 def test_chunks_reserve_nothing_ahead_neither_running_nor_back_from_the_cpu() -> None:
     e = Engine(
         gpu=12,

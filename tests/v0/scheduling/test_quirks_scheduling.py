@@ -47,7 +47,7 @@ def test_q18_a_half_prefilled_victim_never_returns_if_its_rest_exceeds_the_budge
     assert e.free[0] == 10
     for _ in range(3):
         assert e.step().is_empty()
-    assert e.queues == ("", "", "b")
+    assert e.queues == ("", "", "b") and e.scheduler.has_unfinished_seqs()
 
 
 def test_q20_the_same_by_swap_and_its_cpu_blocks_are_never_freed() -> None:
