@@ -48,6 +48,14 @@ def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
     assert batch.sample_ids == batch.seq_ids
 
 
+def test_the_last_token_of_a_prompt_alone_is_a_prefill() -> None:
+    engine = Engine(max_num_batched_tokens=4)
+    engine.add("a", text(5))
+    engine.step()
+    batch = begun(engine)
+    assert (batch.num_prefills, batch.num_decode_tokens, batch.sample_ids) == (1, 0, ["a"])
+
+
 def test_an_empty_step() -> None:
     batch = begun(Engine())
     assert lists(batch, "slot_mapping", "sample_rows", "query_start_loc") == [[], [], [0]]

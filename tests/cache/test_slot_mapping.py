@@ -10,6 +10,7 @@ from pagesim.cache import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
 def test_only_the_positions_asked_for_in_their_order() -> None:
     assert slots_of([7, 2, 5], [9, 0, 4], 4).tolist() == [21, 28, 8]
     assert slots_of([], [], 4).tolist() == []
+    assert slots_of([7], [0], 4).dtype == np.int64
 
 
 @pytest.mark.parametrize("position", [-1, 8])
