@@ -69,6 +69,22 @@ def test_nobody_joins_a_static_batch_that_has_begun_with_a_row_to_spare() -> Non
     assert policy.usage(head_waits=True) == (2, 8, 22, 48)
 
 
+def test_token_tables_name_every_slot_once() -> None:
+    policy = TokenPolicy(12)
+    a, b = request("a", 3, 4), request("b", 2, 2)
+    assert policy.admit(a)
+    assert policy.admit(b)
+    policy.step()
+    assert [len(policy.tables[name]) for name in "ab"] == [4, 3]
+    slots = [slot for table in policy.tables.values() for slot in table]
+    assert len(set(slots)) == 7
+    assert set(slots) <= set(range(12))
+    assert policy.usage(head_waits=False) == (7, 0, 0, 0)
+    assert policy.usage(head_waits=True) == (7, 0, 0, 5)
+    policy.release(b)
+    assert policy.usage(head_waits=False) == (4, 0, 0, 0)
+
+
 def test_a_newcomer_waits_until_the_forecast_leaves_room() -> None:
     policy = TokenPolicy(12)
     a, b = request("a", 4, 5), request("b", 4, 5)
