@@ -75,9 +75,9 @@ class Engine:
                 group.remove(seq_id)
         self.scheduler.free_finished_seq_groups()
 
-    def step(self, finish: str = "", tokens: int = 1, at: float | None = None) -> SchedulerOutputs:
+    def step(self, finish: str = "", tokens: int = 1) -> SchedulerOutputs:
         """Schedule, compute, sample; the groups named in ``finish`` (one letter each) end."""
-        self.now = self.now + 1 if at is None else at
+        self.now += 1
         self.metadata, out, _ = self.scheduler.schedule()
         for scheduled, meta in zip(out.scheduled_seq_groups, self.metadata, strict=True):
             group = scheduled.seq_group
