@@ -37,9 +37,6 @@ def test_chunked_prefill_does_not_look_at_the_policy() -> None:
     assert e.queues == ("b", "a", "")
 
 
-# ---- a swap by priority loses what it moves ------------------------------------------------------
-
-
 def test_q22_a_group_swapped_out_by_priority_waits_and_its_blocks_are_lost() -> None:
     e = one_runs_and_a_more_urgent_one_comes(cpu=12, preemption_mode="swap")
     out = e.step()
@@ -99,9 +96,6 @@ def test_a_step_that_fails_after_the_sort_leaves_the_queues_unsorted() -> None:
     e.add("d", 4, priority=7)
     e.refuses(RuntimeError, "no CPU swap space for group 'a'")
     assert e.queues == ("cd", "ab", "")
-
-
-# ---- settings ------------------------------------------------------------------------------------
 
 
 def test_a_time_and_a_priority_that_are_none() -> None:
