@@ -1,4 +1,4 @@
-"""A step's batch for attention kernels: by hand, from the scheduler, and what is left out."""
+"""A step's batch for attention kernels: by hand, and what is left out."""
 
 from dataclasses import dataclass, field
 from typing import Any

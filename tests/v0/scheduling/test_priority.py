@@ -1,6 +1,7 @@
-"""The policy "priority": who is sorted when, who makes room, and what a swap loses.
+"""The policy "priority": what a swap loses, and what fails.
 
-The recordings of vLLM itself (tests/data/scheduler-priority_*) have all of this and more.
+Who is sorted when, who makes room and how a delay holds prompts back is in the recordings of vLLM
+itself: tests/data/scheduler-priority_* and scheduler-delay-*.
 """
 
 from typing import Any
