@@ -8,7 +8,7 @@ import threading
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.budget"]
+pytest_plugins = ["tests.budget", "tests.chapters"]
 
 # Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -6,8 +6,6 @@ does), and all are freed. Blocks of 16 slots, a pool of 4,096. The medians of se
 operation is one call of the manager's.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gc

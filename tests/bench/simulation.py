@@ -9,8 +9,6 @@ without and with prefix caching, take turns. Both runs of a row must agree in ev
 keep; tokens are output tokens of the requests that finished.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from pathlib import Path

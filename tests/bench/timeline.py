@@ -7,8 +7,6 @@ many events as asked for; then the state at 200 random steps. Files: 300 request
 are simulated, stepped and recorded, and the run is saved (gzipped) and loaded. Medians.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gc

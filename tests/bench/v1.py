@@ -6,8 +6,6 @@ and 96 requests (256 prompt, 128 output tokens) through a scheduler with 2,000 b
 are preempted. The medians of several runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gc

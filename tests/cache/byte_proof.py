@@ -8,8 +8,6 @@ tokens' keys and values at their slots, then read every position that attention 
     python -m tests.cache.byte_proof [steps]      every scene, and its counts
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, field
 

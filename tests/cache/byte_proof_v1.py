@@ -4,12 +4,11 @@ The model's key at a position is a hash of all tokens up to there; so is its val
 it samples next. Each step does what a worker does: follow the tables by the differences in the
 scheduler's output, write the new tokens' keys and values, then read all that attention would read.
 Asynchronously a step is decided before the last one is computed, and a request that a stop token
-has ended is computed once more: that writes noise here.
+has ended is computed once more: that writes noise here. After every step the scheduler must be
+consistent, and no step may compute too much.
 
     python -m tests.cache.byte_proof_v1 [steps]      every scene, and its counts
 """
-
-from __future__ import annotations
 
 import sys
 from collections import deque
@@ -30,10 +29,14 @@ from pagesim.v1 import (
     why_it_waits_forever,
 )
 from tests.cache.contents import LAYERS, SALTS, Bytes, Proof, print_counts
+from tests.v1.world import check
 
 BLOCK_SIZE = 4
 MAX_LEN = 48
+SEATS = 8
 STOP = 1000
+ABORTED = RequestStatus.FINISHED_ABORTED
+IDLE = (RequestStatus.WAITING, RequestStatus.PREEMPTED)
 
 
 @dataclass(slots=True)
@@ -122,7 +125,7 @@ class Run(Proof):
     def __init__(self, scene: Scene, seed: int = 0) -> None:
         super().__init__(scene, seed, Counts(), Bytes(BLOCK_SIZE, scene.blocks), BLOCK_SIZE)
         self.scheduler = Scheduler(
-            SchedulerConfig(scene.budget, 8, MAX_LEN, **scene.steps),
+            SchedulerConfig(scene.budget, SEATS, MAX_LEN, **scene.steps),
             CacheConfig(
                 BLOCK_SIZE,
                 scene.blocks,
@@ -140,6 +143,8 @@ class Run(Proof):
         """One step of the engine, and what the world does before the next."""
         self._arrive()
         output = self.scheduler.schedule()
+        self._check_budgets(output)
+        self._check_places()
         requests = {name: self.scheduler.requests[name] for name in output.num_scheduled_tokens}
         if self._in_flight:
             self._finish(self._in_flight.popleft())
@@ -147,7 +152,32 @@ class Run(Proof):
         if not self.scheduler.scheduler_config.async_scheduling:
             self._finish(self._in_flight.popleft())
         self._disturb(stuck=not requests)
+        self._check_places()
         self.counts.steps += 1
+
+    def end(self) -> None:
+        """All leave at once: nobody is left, and no block is held."""
+        self.scheduler.finish_requests(list(self.scheduler.requests), ABORTED)
+        self._check_places()
+        assert self.scheduler.kv_cache_manager.usage == 0
+        assert not self.scheduler.get_num_unfinished_requests()
+
+    def _check_budgets(self, output: SchedulerOutput) -> None:
+        counts = output.num_scheduled_tokens.values()
+        assert sum(counts) == output.total_num_scheduled_tokens <= self.scene.budget
+        assert all(count > 0 for count in counts)
+        assert len(self.scheduler.running) <= SEATS
+
+    def _check_places(self) -> None:
+        """A block is in one place, a request in the queue that its status says."""
+        check(self.scheduler.kv_cache_manager)
+        running, waiting = self.scheduler.running, list(self.scheduler.waiting)
+        ids = [each.request_id for each in (*running, *waiting)]
+        assert sorted(ids) == sorted(self.scheduler.requests)
+        assert all(each.status is RequestStatus.RUNNING for each in running)
+        assert all(each.status in IDLE for each in waiting)
+        tables = self.scheduler.kv_cache_manager.single_type_manager.req_to_blocks
+        assert tables.keys() <= set(ids[: len(running)])
 
     # -- the worker --------------------------------------------------------------------------------
 
@@ -217,7 +247,12 @@ class Run(Proof):
             self._compare(f"request {name}", table, context, self.contents.of(name, tokens[name]))
         sampled = {name: [self._sample(name, tokens[name])] for name in batch.sample_ids}
         present = [request for request in step.requests.values() if not request.is_finished()]
-        self.scheduler.update_from_output(step.output, sampled)
+        lengths = {name: step.requests[name].num_tokens for name in sampled}
+        answer = self.scheduler.update_from_output(step.output, sampled)
+        for each in answer[0].outputs if answer else ():
+            its = step.requests[each.request_id]
+            assert its.num_tokens == lengths[each.request_id] + 1
+            assert (each.finish_reason is not None) == its.is_finished()
         ended = [request for request in present if request.is_finished()]
         self._ended += [request.all_token_ids for request in ended]
         self.counts.finished += len(ended)
@@ -263,7 +298,7 @@ class Run(Proof):
             scheduler.kv_cache_manager.evict_blocks([self.random.randrange(self.scene.blocks)])
 
     def _abort(self, request: Request) -> None:
-        self.scheduler.finish_requests(request.request_id, RequestStatus.FINISHED_ABORTED)
+        assert [*self.scheduler.finish_requests(request.request_id, ABORTED)] == [request]
         self.counts.aborts += 1
 
 

@@ -3,10 +3,9 @@
 The key at a position is a hash of all tokens up to there, and so is the value, each layer's own.
 """
 
-from __future__ import annotations
-
 import random
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from pagesim.cache import CacheEngine, KVPool, slots_of
 from pagesim.journal.effects import Name
 
+Pairs = list[tuple[int, int]]
 LAYERS = 2
 WORD = 2**64 - 1
 
@@ -27,6 +27,15 @@ def mixed(number: int) -> int:
 
 
 SALTS = np.array([mixed(i + 1) for i in range(2 * LAYERS)], dtype=np.uint64)[:, None]
+
+
+@dataclass(slots=True)
+class Orders:
+    """The orders of one step, as far as a cache engine looks."""
+
+    blocks_to_swap_in: Pairs = field(default_factory=list)
+    blocks_to_swap_out: Pairs = field(default_factory=list)
+    blocks_to_copy: Pairs = field(default_factory=list)
 
 
 class Contents:

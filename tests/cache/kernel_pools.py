@@ -1,7 +1,5 @@
 """The byte proof's pools as torch tensors, moved by the kernels; on a GPU if there is one."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import NDArray

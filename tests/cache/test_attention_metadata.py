@@ -1,6 +1,4 @@
-"""A step's batch for attention kernels: by hand, from the scheduler, and what is left out."""
-
-from __future__ import annotations
+"""A step's batch for attention kernels: by hand, and what is left out."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +8,7 @@ import pytest
 
 import pagesim
 from pagesim.cache import AttentionMetadata, build_attention_metadata
-from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import SequenceData
-
-pytestmark = pytest.mark.ch05
 
 
 @dataclass(slots=True)
@@ -82,16 +76,6 @@ def test_an_empty_batch() -> None:
     assert (batch.max_query_len, batch.max_seq_len, batch.num_prefills) == (0, 0, 0)
 
 
-def test_both_members_of_a_forked_group() -> None:
-    members = {1: data(6, 5), 2: data(6, 5)}
-    batch = build_attention_metadata(
-        [Group("a", False, members, {1: [0, 1], 2: [0, 3]}, 1)], block_size=4
-    )
-    assert lists(batch, "slot_mapping", "seq_lens") == [[5, 13], [6, 6]]
-    assert (batch.num_prefills, batch.num_decode_tokens) == (0, 2)
-    assert (batch.sample_rows.tolist(), batch.sample_ids) == ([0, 1], [1, 2])
-
-
 @pytest.mark.parametrize(
     ("computed", "chunk", "cached", "first"),
     [
@@ -118,11 +102,6 @@ def test_what_is_computed_already_is_left_out(
     assert windowed.context_lens.tolist() == [computed]
 
 
-def test_a_decode_computes_its_token_whatever_is_cached() -> None:
-    group = Group("a", False, {1: data(9, 8)}, {1: [5, 6, 7]}, 1, [5, 6, 7])
-    assert build_attention_metadata([group], 4).slot_mapping.tolist() == [28]
-
-
 def test_a_window_shortens_what_prompts_write_and_not_what_decodes_do() -> None:
     groups = [
         Group("a", True, {1: data(10, 0)}, {1: [0, 1, 2]}, 10),
@@ -144,26 +123,3 @@ def test_errors_name_the_group() -> None:
     short.block_tables.clear()
     with pytest.raises(pagesim.UsageError, match="sequence 2 has 0 blocks"):
         build_attention_metadata([short], 4)
-
-
-def test_chunks_and_decodes_from_the_scheduler() -> None:
-    budget = SchedulerConfig(6, 4, 64, enable_chunked_prefill=True)
-    scheduler = Scheduler(budget, CacheConfig(4, 16), clock=lambda: 0.0)
-    long, short = pagesim.Sequence(0, list(range(10)), 4), pagesim.Sequence(1, [50, 51], 4)
-    for name, sequence in (("long", long), ("short", short)):
-        scheduler.add_seq_group(pagesim.SequenceGroup(name, [sequence]))
-    seen = []
-    for _ in range(3):
-        metadata, _, _ = scheduler.schedule()
-        batch = build_attention_metadata(metadata, 4)
-        seen.append((batch.seq_ids, *lists(batch, "input_positions", "query_start_loc")))
-        for group in metadata:
-            for one in group.seq_data.values():
-                one.update_num_computed_tokens(group.token_chunk_size)
-                if group.do_sample:
-                    one.token_ids.append(7)
-    assert seen == [
-        ([0], [0, 1, 2, 3, 4, 5], [0, 6]),
-        ([1, 0], [0, 1, 6, 7, 8, 9], [0, 2, 6]),
-        ([0, 1], [10, 2], [0, 1, 2]),
-    ]

@@ -1,9 +1,7 @@
 """No sequence ever reads a wrong byte; and a model that can tell, does tell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
@@ -14,8 +12,7 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs
 from tests.cache.byte_proof import SCENES, Run, Scene
-
-pytestmark = pytest.mark.ch05
+from tests.cache.contents import Orders
 
 CACHING = SCENES["swap, forks, prefix caching"]
 
@@ -127,15 +124,6 @@ def test_the_order_of_the_moves(order: str) -> None:
 # ---- vLLM's two ways to wrong bytes --------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Step:
-    """The orders of one step, as far as the engine looks."""
-
-    blocks_to_swap_in: list[tuple[int, int]]
-    blocks_to_swap_out: list[tuple[int, int]]
-    blocks_to_copy: list[tuple[int, int]]
-
-
 def test_a_swap_in_takes_the_block_that_a_copy_is_to_be_read_from() -> None:
     manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 8, watermark=0.0, enable_caching=True)
     first, guest = pagesim.Sequence(0, [1, 2, 3], 4), pagesim.Sequence(1, [9], 4)
@@ -159,7 +147,7 @@ def test_a_swap_in_takes_the_block_that_a_copy_is_to_be_read_from() -> None:
     gpu, cpu = KVPool.zeros(1, 8, 4, 1, 1), KVPool.zeros(1, 8, 4, 1, 1)
     gpu.keys[0][0], cpu.keys[0][on_cpu] = 123, 9
     engine = CacheEngine(gpu, cpu)
-    engine.execute(Step(swapped_in, [], copies))
+    engine.execute(Orders(swapped_in, [], copies))
     assert (gpu.keys[0][:2, 0, 0, 0] == [9, 123]).all()
 
 

@@ -1,7 +1,5 @@
 """No request of V1 ever reads a wrong byte, but in one setting; and what is broken is found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,18 +10,15 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import BlockPool, Request, Scheduler, SchedulerOutput, hash_block_tokens
 from pagesim.v1 import request as requests
 from pagesim.v1.kv_cache_manager import KVCacheManager
-from pagesim.v1.single_type_kv_cache_manager import (
-    SlidingWindowManager,
-)
+from pagesim.v1.single_type_kv_cache_manager import SlidingWindowManager
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
 from tests.v1.scenes import Engine, text
-
-pytestmark = pytest.mark.ch09
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_every_setting(name: str) -> None:
-    scene, counts = SCENES[name], Run(SCENES[name]).steps(250)
+    scene, run = SCENES[name], Run(SCENES[name])
+    counts = run.steps(250)
     is_async = "async_scheduling" in scene.steps
     assert counts.wrong == []
     assert counts.reads > 30_000 and counts.finished > 60 and counts.aborts > 1
@@ -34,6 +29,7 @@ def test_every_setting(name: str) -> None:
     assert (counts.null_entries > 1000) == (scene.window is not None)
     assert (counts.wasted > 10) == is_async
     assert (counts.resets > 2) == (scene.reset_chance > 0)
+    run.end()
 
 
 # ---- vLLM's way to wrong bytes -------------------------------------------------------------------

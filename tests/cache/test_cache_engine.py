@@ -1,26 +1,12 @@
 """Blocks move as ordered, in every layer; orders that cannot be carried out move nothing."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
-
 import numpy as np
 import pytest
 
 from pagesim import UsageError
 from pagesim.cache import CacheEngine, KVPool
+from tests.cache.contents import Orders
 from tests.v1.scenes import Engine, text
-
-pytestmark = pytest.mark.ch05
-
-Pairs = list[tuple[int, int]]
-
-
-@dataclass(slots=True)
-class Orders:
-    blocks_to_swap_in: Pairs = field(default_factory=list)
-    blocks_to_swap_out: Pairs = field(default_factory=list)
-    blocks_to_copy: Pairs = field(default_factory=list)
 
 
 def pool(num_blocks: int, first: float) -> KVPool:

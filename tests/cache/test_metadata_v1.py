@@ -1,7 +1,5 @@
 """A step of V1 as a batch for attention kernels: one ragged batch, in which phases mix."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,6 @@ import pagesim
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import RequestStatus
 from tests.v1.scenes import Engine, text
-
-pytestmark = pytest.mark.ch09
 
 
 def begun(engine: Engine) -> AttentionMetadata:
@@ -52,15 +48,6 @@ def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
     assert batch.sample_ids == batch.seq_ids
 
 
-def test_only_what_completes_its_tokens_samples() -> None:
-    engine = Engine(max_num_batched_tokens=6)
-    engine.add("a", text(2))
-    engine.add("b", text(9, 20))
-    batch = begun(engine)
-    assert (batch.seq_ids, batch.seq_lens.tolist()) == (["a", "b"], [2, 4])
-    assert (batch.sample_rows.tolist(), batch.sample_ids) == ([1], ["a"])
-
-
 def test_the_last_token_of_a_prompt_alone_is_a_prefill() -> None:
     engine = Engine(max_num_batched_tokens=4)
     engine.add("a", text(5))
@@ -69,42 +56,10 @@ def test_the_last_token_of_a_prompt_alone_is_a_prefill() -> None:
     assert (batch.num_prefills, batch.num_decode_tokens, batch.sample_ids) == (1, 0, ["a"])
 
 
-def test_hits_are_not_computed_again() -> None:
-    engine = Engine()
-    engine.add("first", text(9))
-    engine.steps(2)
-    engine.add("second", text(12))
-    batch = begun(engine)
-    assert batch.seq_ids == ["second", "first"]
-    assert lists(batch, "context_lens", "seq_lens") == [[8, 10], [12, 11]]
-    assert batch.block_tables.tolist()[0][:2] == batch.block_tables.tolist()[1][:2]
-
-
 def test_an_empty_step() -> None:
     batch = begun(Engine())
     assert lists(batch, "slot_mapping", "sample_rows", "query_start_loc") == [[], [], [0]]
     assert (batch.seq_ids, batch.sample_ids, batch.max_seq_len) == ([], [], 0)
-
-
-def test_the_null_block_is_named_by_no_table() -> None:
-    engine = Engine(sliding_window=5)
-    engine.add("a", text(11))
-    engine.steps(4)
-    batch = begun(engine)
-    assert engine.table("a") == [0, 0, 3, 4]
-    assert batch.block_tables.tolist() == [[-1, -1, 3, 4]]
-    tables, present = batch.gather_tables()
-    assert tables.tolist() == [[0, 0, 3, 4]] and tables.dtype == np.int32
-    assert present.tolist() == [[False, False, True, True]]
-
-
-def test_a_gathered_pad_is_never_the_last_block() -> None:
-    engine = Engine()
-    for name, length in (("a", 9), ("b", 3)):
-        engine.add(name, text(length, 20 * length))
-    tables, present = begun(engine).gather_tables()
-    assert tables.tolist() == [[1, 2, 3], [4, 0, 0]]
-    assert present.tolist() == [[True, True, True], [True, False, False]]
 
 
 def test_a_step_ahead_needs_the_token_before_it() -> None:
@@ -120,17 +75,6 @@ def test_a_step_ahead_needs_the_token_before_it() -> None:
     batch = build_v1_metadata(second, scheduler)
     assert lists(batch, "input_tokens", "input_positions", "sample_rows") == [[77], [5], [0]]
     assert (batch.num_prefills, batch.num_decode_tokens) == (0, 1)
-
-
-def test_a_step_ahead_of_an_ended_request_computes_nothing() -> None:
-    engine = Engine(async_scheduling=True)
-    scheduler = engine.scheduler
-    engine.add("ends", text(5), stop_token_ids=[77])
-    engine.add("goes on", text(3, 50))
-    first, second = scheduler.schedule(), scheduler.schedule()
-    scheduler.update_from_output(first, {"ends": [77], "goes on": [78]})
-    assert list(second.num_scheduled_tokens) == ["ends", "goes on"]
-    assert build_v1_metadata(second, scheduler).seq_ids == ["goes on"]
 
 
 def test_a_batch_is_built_in_time() -> None:

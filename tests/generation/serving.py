@@ -244,3 +244,14 @@ def texts(
     prompts = [maps.prompt(*question) for question in questions(count, seed, facts)]
     params = [SamplingParams(max_tokens=most - i % (most - 2)) for i in range(count)]
     return Asked(scrambled(layers), prompts, params).answered()
+
+
+def served(given: Asked, setting: Setting, server: PagedServing, backend: Any = "torch") -> Watched:
+    """The engine that has answered all as without pages, misread nothing, and holds no block."""
+    engine = engine_on(server, setting, given.model, backend)
+    answers = given.asked_of(engine)
+    assert {answer.state for answer in answers} == {"finished"}
+    assert given.wrong(answers) == []
+    assert engine.misread == []
+    assert setting.nothing_leaks(server)
+    return engine

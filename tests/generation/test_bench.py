@@ -1,7 +1,5 @@
 """The language model's benchmark: its rows answer alike, and its clock counts work alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -16,8 +14,6 @@ import torch
 from pagesim.generation import bench
 from pagesim.generation.bench import Copied, Meter, Work, naive, on_pages, requests, run
 from pagesim.kernels.tiny_llm.model import Model
-
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 
 @cache

@@ -1,7 +1,5 @@
 """Scheduling changes nothing: every answer is the one that a contiguous cache gives."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +20,11 @@ from tests.generation.serving import (
     engine_on,
     hand,
     scrambled,
+    served,
     texts,
     walked,
     walks,
 )
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
 COUNT = 40 if MATRIX else 12
@@ -85,14 +82,9 @@ def test_walks_are_right_on_both_engines(model: Callable[[], Model]) -> None:
 def same_as_without_pages(
     name: str, setting: Setting, server: PagedServing, given: Asked, backend: str = "torch"
 ) -> Watched:
-    engine = engine_on(server, setting, given.model, backend)
-    answers = given.asked_of(engine)
-    assert {answer.state for answer in answers} == {"finished"}
-    assert given.wrong(answers) == []
-    assert engine.misread == []
+    engine = served(given, setting, server, backend)
     difference = given.furthest(engine)
     assert difference < 1e-4
-    assert setting.nothing_leaks(server)
     print(f"{name}: logits differ by {difference:.1e}, smallest margin {given.margin():.2g}")
     return engine
 
@@ -110,12 +102,8 @@ def test_six_requests_with_another_backend(backend: str, names: list[str]) -> No
         setting = replace(SETTINGS[name], blocks=4, block_size=4)
         if setting.budget is not None:
             setting = replace(setting, budget=8)
-        server = setting.v0()
-        engine = engine_on(server, setting, given.model, backend)
-        assert given.wrong(given.asked_of(engine)) == []
-        assert given.furthest(engine) < 1e-4
+        engine = same_as_without_pages(f"{backend}: {name}", setting, setting.v0(), given, backend)
         assert engine.preemptions > 0
-        assert setting.nothing_leaks(server)
 
 
 @pytest.mark.skipif(not MATRIX, reason="make nightly runs every backend in every setting")
@@ -215,8 +203,7 @@ def test_a_step_that_only_preempts_computes_nothing() -> None:
         return Step() if next(steps) % 2 else schedule(clock)
 
     server.schedule = every_other  # type: ignore[method-assign]
-    engine = engine_on(server, setting, given.model)
-    assert given.wrong(given.asked_of(engine)) == []
+    served(given, setting, server)
 
 
 def test_an_empty_engine_has_nothing_to_do() -> None:

@@ -1,7 +1,5 @@
 """Samples and beams: as many answers as separate runs give, over shared pages."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from functools import cache
@@ -11,9 +9,7 @@ import numpy as np
 import pytest
 
 from pagesim.kernels.tiny_llm import Model, SamplingParams, maps
-from tests.generation.serving import Asked, Setting, engine_on, hand, questions, scrambled
-
-pytestmark = pytest.mark.usefixtures("one_thread")
+from tests.generation.serving import Asked, Setting, engine_on, hand, questions, scrambled, served
 
 MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
 COUNT = 40 if MATRIX else 6
@@ -48,15 +44,11 @@ EVERY = list(product(ASKED, SETTINGS) if MATRIX else zip(ASKED, SETTINGS, strict
 @pytest.mark.parametrize(("name", "setting"), EVERY)
 def test_answers_of_members_equal_separate_runs(name: str, setting: str) -> None:
     given, chosen = asked(name, scrambled()), SETTINGS[setting]
-    server = chosen.v0()
-    engine = engine_on(server, chosen, given.model)
-    answers = given.asked_of(engine)
-    assert given.wrong(answers) == []
-    assert {len(answer.samples) for answer in answers} == {1, ASKED[name].beams or ASKED[name].n}
+    engine = served(given, chosen, chosen.v0())
+    sizes = {len(answer.samples) for answer in engine.answers}
+    assert sizes == {1, ASKED[name].beams or ASKED[name].n}
     assert engine.copied > 0
     assert (engine.swapped > 0) == setting.startswith("swapped")
-    assert engine.misread == []
-    assert chosen.nothing_leaks(server)
 
 
 @pytest.mark.parametrize(("name", "budget"), [("samples", None), ("samples, top_k", 32)])
@@ -64,12 +56,7 @@ def test_samples_on_v1_are_requests_that_find_their_prompt_in_the_cache(
     name: str, budget: int | None
 ) -> None:
     given, setting = asked(name, scrambled()), Setting(blocks=40, caching=True, budget=budget)
-    server = setting.v1()
-    engine = engine_on(server, setting, given.model)
-    assert given.wrong(given.asked_of(engine)) == []
-    assert engine.misread == []
-    assert engine.cached > 0
-    assert setting.nothing_leaks(server)
+    assert served(given, setting, setting.v1()).cached > 0
 
 
 def test_beams_are_no_task_of_v1() -> None:

@@ -1,7 +1,5 @@
 """Tokenizers that fail, panic or would fill the memory: a line, and nothing of Rust's on stderr."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -56,10 +54,7 @@ FAILING: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 GROWING: dict[str, dict[str, Any]] = {
     "doubled forty times": {
-        "normalizer": {
-            "type": "Sequence",
-            "normalizers": [replacing({"String": "a"}, "aa")] * 40,
-        }
+        "normalizer": {"type": "Sequence", "normalizers": [replacing({"String": "a"}, "aa")] * 40}
     },
     "doubled between letters": {
         "normalizer": {"type": "Sequence", "normalizers": [replacing({"Regex": ""}, "a")] * 40}
@@ -68,10 +63,7 @@ GROWING: dict[str, dict[str, Any]] = {
         "decoder": {"type": "Sequence", "decoders": [replacing({"String": "a"}, "aa")] * 40}
     },
     "a prompt taken a million times": {
-        "post_processor": {
-            "type": "Sequence",
-            "processors": [template([SEQUENCE] * 1_000)] * 2,
-        }
+        "post_processor": {"type": "Sequence", "processors": [template([SEQUENCE] * 1_000)] * 2}
     },
 }
 IGNORED: dict[str, dict[str, Any]] = {

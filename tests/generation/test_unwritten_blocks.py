@@ -6,16 +6,10 @@ most of them. If the request is preempted between two chunks, its blocks are fre
 it comes back it finds them, skips what was never computed, and reads what others left there.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-import pytest
-
 from pagesim.kernels.tiny_llm import maps
-from tests.generation.serving import Setting, engine_on, walks
-
-pytestmark = pytest.mark.usefixtures("one_thread")
+from tests.generation.serving import Setting, engine_on, served, walks
 
 BOTH = Setting("recompute", caching=True, budget=64)
 POOL = 41
@@ -39,18 +33,10 @@ def test_either_of_the_two_alone_is_right() -> None:
     given = walks(**ASKED)
     for alone in (replace(BOTH, budget=None), replace(BOTH, caching=False)):
         setting = replace(alone, blocks=POOL)
-        engine = engine_on(setting.v0(), setting)
-        assert given.wrong(given.asked_of(engine)) == []
-        assert engine.misread == []
-        assert engine.preemptions > 0
+        assert served(given, setting, setting.v0()).preemptions > 0
 
 
 def test_v1_does_not_have_it() -> None:
     """V1 gives a block its hash when the step that fills it is scheduled."""
     given, setting = walks(**ASKED), replace(BOTH, blocks=29)
-    server = setting.v1()
-    engine = engine_on(server, setting)
-    assert given.wrong(given.asked_of(engine)) == []
-    assert engine.misread == []
-    assert setting.nothing_leaks(server)
-    assert engine.preemptions > 5
+    assert served(given, setting, setting.v1()).preemptions > 5

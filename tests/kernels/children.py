@@ -1,7 +1,5 @@
 """Running Python in a child process: what happens at import can be tested only once a process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

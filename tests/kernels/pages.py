@@ -4,8 +4,6 @@ The allocator hands out blocks in the order in which they came back, so a table 
 everything that happened before. Each function below plays a little history and returns the tables.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compiled, interpreted or reference: decided once, before triton, and told in one line."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -12,8 +10,6 @@ import pytest
 from pagesim.kernels import backend
 from pagesim.kernels.runtime import mode
 from tests.kernels.children import block_import, nightly, python
-
-pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
 
 USE = """
 import torch

@@ -1,7 +1,5 @@
 """`copy_blocks` as if in order, `swap_blocks` there and back: every bit, and no bit elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,8 +9,6 @@ import pagesim
 from pagesim.kernels import backend, copy_blocks, swap_blocks
 from pagesim.kernels.block_copy import batches
 from tests.kernels.test_cache_write import bits, random_bits
-
-pytestmark = pytest.mark.ch02
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn]
 

@@ -1,7 +1,5 @@
 """`reshape_and_cache`: every bit in its slot, and no bit anywhere else."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,8 +7,6 @@ from hypothesis import strategies as st
 
 from pagesim.kernels import backend, cache_write, reshape_and_cache, xray
 from tests.kernels import pages
-
-pytestmark = pytest.mark.ch02
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 

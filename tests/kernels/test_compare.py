@@ -1,7 +1,5 @@
 """`assert_matches_reference` must be able to say no."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -9,8 +7,6 @@ from pagesim.kernels import assert_matches_reference
 from pagesim.kernels.compare import TOLERANCE
 from tests.kernels import pages
 from tests.kernels.cases import make_case
-
-pytestmark = pytest.mark.ch03
 
 
 @pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)

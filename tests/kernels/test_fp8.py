@@ -1,7 +1,5 @@
 """Numbers on their way into an fp8 cache: divided, clamped, rounded to nearest, ties to even."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -9,8 +7,6 @@ import torch
 from pagesim.kernels import backend, reference, reshape_and_cache
 from tests.kernels.cases import FP8
 from tests.kernels.test_cache_write import slot_tensor
-
-pytestmark = pytest.mark.ch02
 
 
 def codes(tensor: torch.Tensor) -> torch.Tensor:

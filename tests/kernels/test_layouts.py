@@ -1,14 +1,10 @@
 """The CUDA layouts: element by element where vLLM's kernels look for it, and back bit for bit."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from pagesim.kernels import from_cuda_layout, to_cuda_layout
 from tests.kernels.test_cache_write import bits, random_bits
-
-pytestmark = pytest.mark.ch03
 
 
 @pytest.mark.parametrize(

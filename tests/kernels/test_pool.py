@@ -1,7 +1,5 @@
 """The cache as one tensor: views a layer, zeros, and what it may be asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,8 +7,6 @@ import torch
 
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.kernels import backend, kv_pool
-
-pytestmark = pytest.mark.ch05
 
 SIZES = {"layers": 3, "blocks": 5, "block_size": 4, "num_kv_heads": 2, "head_dim": 8}
 

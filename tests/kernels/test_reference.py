@@ -1,7 +1,5 @@
 """The references: each against the other, and both against numbers known beforehand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 
 from pagesim.kernels import reference
 from tests.kernels import pages
-
-pytestmark = pytest.mark.ch03
 
 FINITE = st.floats(-1e4, 1e4, allow_nan=False)
 

@@ -1,7 +1,5 @@
 """An answer beside its reference, as the chapters print it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,14 +1,10 @@
 """`online_softmax`: the running maximum and sum, over more numbers than one tile holds."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from pagesim.kernels import backend, online_softmax, softmax
 from pagesim.kernels.compare import TOLERANCE
-
-pytestmark = pytest.mark.ch03
 
 
 def check(x: torch.Tensor) -> torch.Tensor:
@@ -27,11 +23,8 @@ def test_any_length(size: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPat
     check((torch.randn(3, size, generator=torch.Generator().manual_seed(size)) * 4).to(dtype))
 
 
-def test_a_vector_and_the_real_tile() -> None:
+def test_a_vector_the_real_tile_and_large_numbers_that_do_not_overflow() -> None:
     check(torch.linspace(-20, 20, 3000))
-
-
-def test_large_numbers_do_not_overflow() -> None:
     check(torch.tensor([[1e4, 1e4 - 1, -1e4], [-1e4, -1e4, -1e4 - 2]]))
 
 

@@ -1,7 +1,5 @@
 """An engine of the stub of vLLM, as far as the recorder looks, and what the tests of it share."""
 
-from __future__ import annotations
-
 import importlib
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recordings of the real vLLM, and how tests read and write such files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

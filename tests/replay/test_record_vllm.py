@@ -5,10 +5,7 @@ tested runs against a stub of the same shape (tests/replay/stub), whose classes 
 under vLLM's names. So that proves the file, the refusals and the path to the player.
 """
 
-from __future__ import annotations
-
 import ast
-import json
 import os
 import subprocess
 import sys
@@ -20,9 +17,7 @@ import pytest
 from pagesim import cli
 from pagesim.replay import record_vllm, replay_file
 from tests.replay.engine import ROOT, STUB
-from tests.replay.recordings import lines_of
-
-pytestmark = pytest.mark.ch09
+from tests.replay.recordings import lines_of, write
 
 REAL = sorted((ROOT / "tests" / "data" / "recorded").glob("*.jsonl.gz"))
 SCRIPT = Path(record_vllm.__file__).read_text(encoding="utf-8")
@@ -57,13 +52,12 @@ def test_these_runs_have_seen_everything() -> None:
 
 
 @pytest.mark.parametrize("key", ["pool", "cached", "reqs", "queued"])
-def test_a_change_that_differs_is_named(key: str, tmp_path: Path) -> None:
+def test_a_change_that_differs_is_named(key: str, path: Path) -> None:
     lines = lines_of(REAL[0])
     line = next(each for each in lines if each.get("state", {}).get(key))
     line["state"][key] = [] if isinstance(line["state"][key], list) else {}
-    path = tmp_path / "x.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    assert f"op#{line['i']} {line['op']}.state.{key}" in str(replay_file(path).mismatch)
+    mismatch = replay_file(write(path, lines)).mismatch
+    assert f"op#{line['i']} {line['op']}.state.{key}" in str(mismatch)
 
 
 def alone(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -90,11 +84,10 @@ def here(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> None:
 def test_a_scheduler_alone_is_recorded_and_replays(
     options: tuple[str, ...],
     vllm: ModuleType,
-    tmp_path: Path,
+    path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = tmp_path / "run.jsonl"
     if options:
         here(monkeypatch, path, *FEW, *options)
         out = capsys.readouterr().out
@@ -121,12 +114,12 @@ def test_resumed_requests_are_noted_alike_for_both_model_runners(
 
 @pytest.mark.parametrize("version", ["0.32.1", "0.6.4.post1"])
 def test_an_unknown_release_is_refused_by_name(
-    version: str, vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: str, vllm: ModuleType, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vllm, "__version__", version)
     with pytest.raises(SystemExit, match=rf"vLLM {version} is not known.*0\.33\."):
-        here(monkeypatch, tmp_path / "run.jsonl")
-    assert not (tmp_path / "run.jsonl").exists()
+        here(monkeypatch, path)
+    assert not path.exists()
 
 
 def test_where_vllm_is_not_installed_a_line_says_so(tmp_path: Path) -> None:

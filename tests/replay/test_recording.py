@@ -1,7 +1,5 @@
 """A recording around an engine of the stub, in this process: what its lines hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,13 +12,10 @@ from pagesim.replay.record_vllm import recording
 from tests.replay.engine import ABORTED, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch09
-
 
 def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(
-    vllm: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    llm: Engine, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
     with recording(llm, path):
         llm.generate()
         llm.add()
@@ -30,7 +25,7 @@ def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(
     assert "schedule" not in vars(llm.scheduler) and "touch" not in vars(pool)  # they are as before
     ops = [line.get("op") for line in lines_of(path)[1:]]
     assert ops[-3:] == ["abort", "reset_prefix_cache", "end"] and len(ops) > 40
-    page = tmp_path / "run.html"
+    page = path.with_suffix(".html")
     with pytest.raises(SystemExit) as left:
         cli.main(["replay", str(path), "-o", str(page)])
     assert left.value.code == 0 and page.stat().st_size > 10_000
@@ -38,9 +33,8 @@ def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(
 
 
 def test_a_hook_of_the_server_records_its_scheduler(
-    vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vllm: ModuleType, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "run.jsonl"
     monkeypatch.setenv("RECORD_VLLM", str(path))
     llm = Engine(asynchronous=True)
     monkeypatch.delenv("RECORD_VLLM")
@@ -53,9 +47,8 @@ def test_a_hook_of_the_server_records_its_scheduler(
 
 
 def test_what_a_call_does_inside_is_a_part_of_it(
-    vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    llm: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
     original = type(llm.scheduler).schedule
 
     def schedule(self: Any) -> Any:
@@ -100,8 +93,7 @@ def test_tokens_are_hashed_and_equal_prefixes_stay_equal(vllm: ModuleType, tmp_p
     assert written[2] == [list(secret), [*secret, 11, 12], list(other), [11, 12]]
 
 
-def test_a_hashed_stop_token_stops_the_replay(vllm: ModuleType, tmp_path: Path) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
+def test_a_hashed_stop_token_stops_the_replay(llm: Engine, path: Path) -> None:
     with recording(llm, path):
         llm.add("a", (1, 2, 3), stop=(9,))
         llm.add("b", (1, 2, 3))

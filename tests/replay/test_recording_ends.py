@@ -1,7 +1,5 @@
 """What ends a recording, and what it leaves: a kill, an error, a full disk, a feature."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -17,8 +15,6 @@ from pagesim.replay.record_vllm import NotServedError, recording
 from tests.replay.engine import ROOT, STUB, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch09
-
 KILLED = """
 import record_vllm, sys, time
 from argparse import Namespace
@@ -33,8 +29,7 @@ with record_vllm.recording(scheduler, sys.argv[1]) as recorder:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_a_run_that_is_killed_leaves_every_line(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
+def test_a_run_that_is_killed_leaves_every_line(path: Path) -> None:
     where = os.pathsep.join(map(str, [STUB, ROOT, Path(record_vllm.__file__).parent]))
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)],
@@ -54,27 +49,21 @@ def test_a_run_that_is_killed_leaves_every_line(tmp_path: Path) -> None:
     assert "cut off" in result.ended
 
 
-def test_a_file_that_exists_is_not_replaced(vllm: ModuleType, tmp_path: Path) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
+def test_a_file_that_exists_is_not_replaced(llm: Engine, path: Path) -> None:
     path.write_text("the last run")
     with pytest.raises(NotServedError, match="exists"), recording(llm, path):
         pass
     assert path.read_text() == "the last run" and "schedule" not in vars(llm.scheduler)
 
 
-def test_a_used_engine_is_refused(vllm: ModuleType, tmp_path: Path) -> None:
-    llm = Engine()
+def test_a_used_engine_is_refused(llm: Engine, path: Path) -> None:
     llm.generate()
-    with (
-        pytest.raises(NotServedError, match="from before the recording"),
-        recording(llm, tmp_path / "run.jsonl"),
-    ):
+    with pytest.raises(NotServedError, match="from before the recording"), recording(llm, path):
         pass
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(path.parent) == []
 
 
-def test_a_program_that_raises_leaves_what_came_before(vllm: ModuleType, tmp_path: Path) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
+def test_a_program_that_raises_leaves_what_came_before(llm: Engine, path: Path) -> None:
     with pytest.raises(ZeroDivisionError), recording(llm, path):
         llm.generate()
         _ = 1 / 0
@@ -85,9 +74,8 @@ def test_a_program_that_raises_leaves_what_came_before(vllm: ModuleType, tmp_pat
 
 
 def test_a_scheduler_that_raises_ends_the_recording_with_its_error(
-    vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    llm: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
 
     def broken(*args: Any) -> Any:
         raise AssertionError("a block is lost")
@@ -104,9 +92,8 @@ def test_a_scheduler_that_raises_ends_the_recording_with_its_error(
 
 
 def test_what_the_file_has_no_place_for_ends_the_recording_and_not_the_server(
-    vllm: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    llm: Engine, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
     with pytest.raises(NotServedError, match="request 7 with LoRA"), recording(llm, path):
         llm.add("6")
         llm.add(lora_request="adapter")
@@ -119,9 +106,8 @@ def test_what_the_file_has_no_place_for_ends_the_recording_and_not_the_server(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_ends_the_recording_and_not_the_server(
-    vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    llm: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    llm, path = Engine(), tmp_path / "run.jsonl"
     with (
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(NotServedError, match="cannot be written"),
@@ -143,30 +129,29 @@ FEATURES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "name"), FEATURES)
+@pytest.mark.parametrize(("feature", "name"), FEATURES)
 def test_an_engine_with_what_the_format_has_not_is_refused_by_name(
-    path: str, name: str, vllm: ModuleType, tmp_path: Path
+    feature: str, name: str, llm: Engine, path: Path
 ) -> None:
-    llm = Engine()
-    owner, _, attribute = path.rpartition(".")
+    owner, _, attribute = feature.rpartition(".")
     holder = getattr(llm.scheduler, owner) if owner else llm.scheduler
-    setattr(holder, attribute, [] if "groups" in path else "configured")
-    with pytest.raises(NotServedError, match=name), recording(llm, tmp_path / "run.jsonl"):
+    setattr(holder, attribute, [] if "groups" in feature else "configured")
+    with pytest.raises(NotServedError, match=name), recording(llm, path):
         llm.generate()
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(path.parent) == []
 
 
 def test_an_engine_in_another_process_is_told_how_to_be_reached(
-    vllm: ModuleType, tmp_path: Path
+    vllm: ModuleType, path: Path
 ) -> None:
     remote = SimpleNamespace(llm_engine=SimpleNamespace(engine_core=object()))
     with (
         pytest.raises(NotServedError, match=r"VLLM_ENABLE_V1_MULTIPROCESSING=0.*--scheduler-cls"),
-        recording(remote, tmp_path / "run.jsonl"),
+        recording(remote, path),
     ):
         pass
 
 
-def test_the_name_of_the_file_says_its_format(vllm: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(NotServedError, match=r"\.jsonl"), recording(Engine(), tmp_path / "a.html"):
+def test_the_name_of_the_file_says_its_format(llm: Engine, tmp_path: Path) -> None:
+    with pytest.raises(NotServedError, match=r"\.jsonl"), recording(llm, tmp_path / "a.html"):
         pass

@@ -1,7 +1,5 @@
 """Every recording of the real vLLM, 0.6.4.post1 and 0.33.0, replays without a difference."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from pathlib import Path
@@ -15,8 +13,6 @@ from tests.replay.recordings import DATA, V0, V1, lines_of, write
 
 SHARED = Path(__file__).parents[3] / "shared"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
-
-pytestmark = [pytest.mark.ch02, pytest.mark.ch07]
 
 
 def test_all_recordings_are_here() -> None:

@@ -4,8 +4,6 @@ A ledger knows of every sequence which of its positions have keys and values in 
 at a scheduler's steps from outside: block tables before and after, and what the worker is told.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pagesim.simulation.paged import PagedServer

@@ -1,7 +1,5 @@
 """The iteration loop: who runs when, what is counted, and that running sums are true sums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -17,8 +15,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.simulation.ledger import Clock, Step
 
-pytestmark = pytest.mark.ch01
-
 POOL, LONGEST = 80, 32
 
 
@@ -33,14 +29,6 @@ def run(
 
 def requests(*lengths: tuple[float, int, int]) -> list[Request]:
     return [Request(str(i), *row) for i, row in enumerate(lengths)]
-
-
-def test_nobody_overtakes_the_head_of_the_queue() -> None:
-    policy = ContiguousPolicy(48, LONGEST, "oracle")  # roots of 32 and 16
-    log, outcomes, _ = run(policy, requests((0, 20, 4), (0, 20, 4), (0, 4, 4)))
-    assert list(outcomes.first_scheduled) == [0, 4, 4]
-    assert (log.at(0).external, log.at(0).free) == (32 - 24 + 16, 0)
-    assert (log.at(4).external, log.at(4).free) == (32 - 24, 8)
 
 
 def test_waiting_for_a_seat_makes_nothing_external() -> None:
@@ -88,12 +76,6 @@ def test_what_can_never_be_served_is_ignored_and_holds_nobody_up() -> None:
     assert list(outcomes.ignored) == [1, 0, 1, 1, 0]
     assert (outcomes.num_ignored, outcomes.num_finished) == (3, 2)
     assert len(outcomes.latency("normalized")) == 2
-
-
-def test_the_end_is_reached_when_all_are_ignored() -> None:
-    log, outcomes, _ = run(ContiguousPolicy(16, LONGEST, "max"), requests((3.0, 1, 1)))
-    assert outcomes.num_ignored == 1
-    assert log.iterations == 0
 
 
 def test_progress_counts_the_ignored_and_the_finished() -> None:

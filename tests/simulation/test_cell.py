@@ -1,7 +1,5 @@
 """Cells that are simulations: what a cell says is what `simulate` is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,6 @@ from pagesim.sizing.pool import Pool
 from pagesim.studies.sweep import sweep
 from pagesim.workload import mooncake_conversation, paper_sharegpt
 from tests.studies.functions import Inline
-
-pytestmark = pytest.mark.ch01
 
 WORKLOAD = {"name": "paper_sharegpt", "n": 12, "seed": 3}
 POOL = {"model": "opt-13b", "kv_gib": 12}

@@ -1,7 +1,5 @@
 """The fast-forward is exact: equal tables at every step, equal statistics, equal preemptions."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any
@@ -19,7 +17,6 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 from tests.simulation.two_servers import Side, play_both
 
-pytestmark = pytest.mark.ch01
 LONGEST = 60
 BOTH = (PagedServer, FastForwardServer)
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "200"))

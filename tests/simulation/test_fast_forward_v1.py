@@ -3,8 +3,6 @@
 `make test` plays a sample of the streams, `make nightly` all of them: PAGESIM_STREAMS.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any
@@ -18,8 +16,6 @@ from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
 from tests.simulation.two_servers import play_both
-
-pytestmark = pytest.mark.ch09
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24

@@ -1,7 +1,5 @@
 """The gaps between tokens, against an account of every token that the test keeps itself."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any
@@ -21,7 +19,6 @@ from pagesim.v0.config import SchedulerConfig as SchedulerConfigV0
 from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
-pytestmark = pytest.mark.ch01
 LONGEST = 60
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "40"))
 

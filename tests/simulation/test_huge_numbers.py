@@ -1,7 +1,5 @@
 """Huge numbers: they work, or one line says why not; a pool costs what is used of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +11,6 @@ from pagesim import cli
 from pagesim.simulation.baselines import BuddyAllocator
 from pagesim.simulation.rows import record_max
 from pagesim.workload import Request, load
-
-pytestmark = pytest.mark.ch01
 
 SLOTS = 2_000_000_000
 

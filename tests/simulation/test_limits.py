@@ -1,7 +1,5 @@
 """The limits of a step where nobody says, against a table of what 0.6.4.post1 and 0.33.0 take."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +11,6 @@ from pagesim.simulation.machine import Machine
 from pagesim.sizing import Pool
 from pagesim.sizing.amount import GIB
 from pagesim.sizing.hardware import CARDS
-
-pytestmark = pytest.mark.ch09
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The paged server as a language model drives it: its own tokens, ends, forks, and why not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import pytest
@@ -38,6 +36,12 @@ def forked(n: int = 3, record: bool = False) -> PagedServer:
         engine.fork(0, 70 + child)
     engine.commit({i: i for i in (0, *range(71, 70 + n))})
     return engine
+
+
+def recorded(engine: PagedServer) -> pagesim.Timeline:
+    timeline = engine.finish()
+    assert timeline is not None
+    return timeline
 
 
 def free(engine: PagedServer) -> int:
@@ -99,10 +103,7 @@ def test_a_member_that_ends_leaves_at_once_and_the_others_go_on(
         left -= {seq_id}
     assert free(engine) == BLOCKS
     assert engine.schedule(0.0) is None
-    if record:
-        timeline = engine.finish()
-        assert timeline is not None
-        assert timeline.at(-1) == engine.scheduler.state()
+    assert not record or recorded(engine).at(-1) == engine.scheduler.state()
 
 
 @pytest.mark.parametrize("record", [False, True])
@@ -186,10 +187,7 @@ def test_forks_that_are_swapped_out_come_back_and_end(record: bool) -> None:
     assert preempted[0] == [3]
     assert (engine.tables(), free(engine)) == ({}, 17)
     assert engine.scheduler.block_manager.get_num_free_cpu_blocks() == 40
-    if record:
-        timeline = engine.finish()
-        assert timeline is not None
-        assert timeline.at(-1) == engine.scheduler.state()
+    assert not record or recorded(engine).at(-1) == engine.scheduler.state()
 
 
 def test_why_a_request_is_ignored_or_stuck() -> None:
@@ -211,8 +209,7 @@ def test_why_a_prompt_swapped_out_half_way_is_stuck() -> None:
     for _ in range(100):
         if engine.schedule(0.0) is None:
             break
-        batch = engine.batch()
-        engine.commit(dict.fromkeys(batch.seq_ids, 1))
+        engine.commit(dict.fromkeys(engine.batch().seq_ids, 1))
     assert "it was swapped out during its prompt, and vLLM computes" in engine.why_not(1)
     assert "in one step, which has max_num_batched_tokens = 8" in engine.why_not(1)
 
@@ -221,8 +218,7 @@ def test_a_recorded_run_shows_the_tokens_of_the_model() -> None:
     engine = forked(record=True)
     step(engine, token=lambda i: 1000 + i)
     step(engine, 0, 71, 72)
-    timeline = engine.finish()
-    assert timeline is not None
+    timeline = recorded(engine)
     tables = [pair for i in range(len(timeline)) for pair in timeline.at(i).tables.items()]
     assert {name for name, _ in tables} == {0, 71, 72}
     assert {table.token_ids[10:] for _, table in tables} >= {(0,), (71,), (72,), (0, 1000)}

@@ -1,7 +1,5 @@
 """Latencies from times that are written by hand, and the clock of the cost model."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -9,8 +7,6 @@ import pytest
 from pagesim.errors import UsageError
 from pagesim.simulation import Outcomes, Roofline
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 
 def two_done_and_one_ignored() -> Outcomes:

@@ -1,7 +1,5 @@
 """The stepped server where the fast-forward does not go: caching, chunks, timelines."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random
@@ -15,8 +13,6 @@ from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "175"))
 

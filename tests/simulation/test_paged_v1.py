@@ -1,7 +1,5 @@
 """V1's stepped server: where the slots are, what a step costs, what is found, and who starves."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -26,8 +24,6 @@ from pagesim.v1 import CacheConfig, KVCacheManager, SchedulerConfig
 from pagesim.v1 import Request as V1Request
 from pagesim.workload import Request, request
 from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
-
-pytestmark = pytest.mark.ch09
 
 LONGEST = 48
 
@@ -180,33 +176,6 @@ def test_a_pool_of_the_null_block_alone_serves_nobody(fast_forward: bool) -> Non
     assert (run.requests.num_stuck, run.iterations, run.summary()["waste"]) == (1, 0, None)
 
 
-def test_cached_blocks_outlive_their_request_and_are_found_again() -> None:
-    requests = [Request("a", 0.0, 1024, 2, (7, 8)), Request("b", 100.0, 1024, 2, (7, 9))]
-    run = v1(requests, 16 * 200, {}, enable_prefix_caching=True)
-    waits = [i for i in range(len(run.waste)) if run.waste.at(i).batch == 0]
-    assert run.waste.at(waits[0]).cached == 1024  # of 1,025 computed tokens, full blocks
-    assert list(run.requests.hits) == [0, 512]
-    assert run.waste.at(waits[0] + 1).cached == 512
-    off = v1(requests, 16 * 200, {}, enable_prefix_caching=False)
-    assert list(off.requests.hits) == [0, 0]
-    assert off.waste.mean()["cached"] == 0.0
-    took = [each.requests.latency("time_to_first_token")[1] for each in (run, off)]
-    assert took[0] < 0.8 * took[1]
-
-
-def test_a_victim_finds_its_own_blocks_again_and_that_is_counted_apart() -> None:
-    requests = [Request(str(i), 0.0, 30, 40) for i in range(4)]
-    run = v1(requests, 4 * 45, {"max_model_len": 80}, block_size=4)
-    assert run.preemptions > 0
-    assert sum(run.requests.hits) == 0
-    assert sum(run.requests.refound) > 0
-    rows = [i for i in range(4) if run.requests.refound[i]]
-    assert all(run.requests.preemptions[row] for row in rows)
-    summary = run.summary()
-    assert summary["hit_tokens"] == 0
-    assert summary["refound_tokens"] == sum(run.requests.refound)
-
-
 LATE = {"scheduler_reserve_full_isl": False}
 TEN = "it needs 10 blocks for its 40 tokens, and the pool has 9"
 SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
@@ -303,34 +272,27 @@ def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> Non
     assert pagesim.compare(old.timeline, timeline).title
 
 
-def test_asynchronously_a_step_is_decided_before_the_last_is_known() -> None:
-    """A request that arrives during a step waits for the one after the next."""
-    clock = [Request("a", 0.0, 4, 20), Request("b", 0.01, 4, 2)]
-    run, late = (v1(clock, 400, SMALL, block_size=4, async_scheduling=on) for on in (False, True))
-    one, other = run.requests, late.requests
-    assert one.finished[0] == pytest.approx(other.finished[0], rel=1e-3)
-    step = run.waste.seconds[0]
-    starts = [each.first_scheduled[1] for each in (one, other)]
-    assert starts == pytest.approx([step, 2 * step], rel=1e-3)
-
-
-def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
-    """QUIRKS_V1 w27: the step in flight is wasted, and its batch leaves the answer out."""
-    policy = PagedV1(block_size=4, async_scheduling=True, fast_forward=False)
+def two_begun(**fields: Any) -> PagedV1Server:
+    """Two requests of 5 prompt tokens, whose first step is decided."""
+    policy = PagedV1(block_size=4, fast_forward=False, **fields)
     server = policy.server(400, Limits(max_model_len=64))
     assert isinstance(server, PagedV1Server)
     for row in (0, 1):
         assert server.add(row, Request(str(row), 0.0, 5, 10))
     assert server.schedule(0.0)
+    return server
+
+
+def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
+    """QUIRKS_V1 w27: the step in flight is wasted, and its batch leaves the answer out."""
+    server = two_begun(async_scheduling=True)
     assert server.commit({0: 7, 1: 8}, ended=[1]) == ([0, 1], [1])
     step = server.schedule(1.0)
-    assert step is not None
-    assert (step.batch, step.decodes) == (2, 2)
+    assert step is not None and (step.batch, step.decodes) == (2, 2)
     assert server.batch().seq_ids == [0]
     assert server.commit({0: 9}) == ([], [])
     step = server.schedule(2.0)
-    assert step is not None
-    assert (step.batch, step.decodes) == (1, 1)
+    assert step is not None and (step.batch, step.decodes) == (1, 1)
 
 
 def test_hybrid_models_are_refused_by_name() -> None:
@@ -350,11 +312,7 @@ def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
 
 
 def test_a_model_drives_it_and_an_answer_may_end_early() -> None:
-    server = PagedV1(block_size=4, fast_forward=False).server(400, Limits(max_model_len=64))
-    assert isinstance(server, PagedV1Server)
-    for row in (0, 1):
-        assert server.add(row, Request(str(row), 0.0, 5, 10))
-    assert server.schedule(0.0)
+    server = two_begun()
     batch = server.batch()
     assert batch.sample_ids == [0, 1]
     assert not any((server.moves.blocks_to_copy, server.moves.blocks_to_swap_in))

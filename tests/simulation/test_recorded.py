@@ -1,23 +1,17 @@
 """Contiguous memory in a timeline: the same run as without it, and nothing in it but rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pagesim
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.rows import record_max
 from pagesim.simulation.waste import MEASURES
 from pagesim.timeline import Event, State, Timeline
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=8)
 SCENE = [(6, 6), (9, 4), (4, 10)]
@@ -41,6 +35,10 @@ def timeline_of(simulation: Simulation) -> Timeline:
 def iterations(run: Timeline) -> Iterator[State]:
     """The state while each iteration runs: what it computes is written, nobody has left yet."""
     return (run.at(i + 1) for i in run.find(kind="schedule"))
+
+
+def is_empty(state: State) -> bool:
+    return not state.tables and not any(state.queues.values())
 
 
 @settings(max_examples=40)
@@ -70,8 +68,7 @@ def test_every_state_is_what_the_policy_accounts_for(
             assert list(table.block_ids) == list(range(first, first + longest // unit))
         held_units = [block for table in state.tables.values() for block in table.block_ids]
         assert sorted([*held_units, *state.free_gpu]) == list(range(state.num_gpu_blocks))
-    last = run.at(-1)
-    assert not last.tables and not any(last.queues.values())
+    assert is_empty(run.at(-1))
 
 
 @settings(max_examples=40)
@@ -194,15 +191,6 @@ def test_its_tables_bear_the_names_of_the_paged_run() -> None:
     assert wrote[0][1].token_ids == wrote[1][1].token_ids
 
 
-def test_a_saved_run_loads_again(tmp_path: Path) -> None:
-    _, run = scene()
-    path = tmp_path / "rows.jsonl.gz"
-    run.save(path)
-    again = pagesim.load(path)
-    assert list(again) == list(run)
-    assert [again.at(i) for i in range(len(again) + 1)] == [run.at(i) for i in range(len(run) + 1)]
-
-
 @pytest.mark.parametrize(
     ("pool", "longest", "unit", "message"),
     [
@@ -239,8 +227,7 @@ def test_every_policy_is_recorded_and_decides_the_same(
         assert len(state.queues.running) == usage.batch
         running = [state.tables[state.requests[name]] for name in state.queues.running]
         assert sum(table.num_tokens for table in running) == usage.token
-    last = run.at(-1)
-    assert not last.tables and not any(last.queues.values())
+    assert is_empty(run.at(-1))
 
 
 def test_a_policy_of_yours_is_recorded_if_it_says_what_it_holds() -> None:

@@ -1,7 +1,5 @@
 """A run as tables: a row a request, goodput, and two runs side by side."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path
@@ -13,8 +11,6 @@ from pagesim import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.outcomes import COLUMNS, request_rows
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 
 class Seconds:

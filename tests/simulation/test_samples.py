@@ -1,7 +1,5 @@
 """Several samples of one prompt: what they share is one block, and counted once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -13,8 +11,6 @@ from pagesim.simulation.serving import steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 
 def served(n: int, **keywords: Any) -> pagesim.Simulation:

@@ -1,7 +1,5 @@
 """`pagesim.simulate`: what it takes, what it gives, and which iterations its means are of."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -28,8 +26,6 @@ from pagesim.simulation.waste import PARTS
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.pool import Pool
 from pagesim.workload import Request, Workload, WorkloadError, gamma
-
-pytestmark = pytest.mark.ch01
 
 BASELINES = ("max", "pow2", "oracle", "static", "token")
 

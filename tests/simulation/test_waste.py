@@ -1,15 +1,11 @@
 """The log of a simulation: parts that sum to the pool, and the means taken from them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
 from pagesim.simulation.waste import PARTS, Usage, WasteLog
-
-pytestmark = pytest.mark.ch01
 
 POOL = 100
 SHARES = st.lists(st.integers(0, 25), min_size=4, max_size=4)

@@ -1,7 +1,5 @@
 """What engines charge for their steps is what a ledger of positions finds, in any configuration."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter
@@ -17,8 +15,6 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
 from tests.simulation.ledger import Clock, Ledger, Step
-
-pytestmark = pytest.mark.ch01
 
 LONGEST, PER_HASH = 48, 4
 CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "80"))

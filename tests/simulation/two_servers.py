@@ -1,7 +1,5 @@
 """A stepped and a fast-forwarded server, side by side: all that they tell must be equal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any

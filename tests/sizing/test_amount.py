@@ -1,15 +1,11 @@
 """What people write for an amount of memory, and which bytes it can mean."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pagesim
 from pagesim.sizing.amount import ByteRange, as_byte_range, parse_bytes
-
-pytestmark = pytest.mark.ch08
 
 GIB = 2**30
 

@@ -1,7 +1,5 @@
 """Sizes that were published or logged, to the last byte; and what several GPUs and fp8 change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -13,8 +11,6 @@ from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.ranks import kv_heads_per_rank
 from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
-
-pytestmark = pytest.mark.ch08
 
 QWEN2, LLAMA = ModelSpec.preset("qwen2-1.5b"), ModelSpec.preset("llama-3.1-8b")
 GIB = 2**30
@@ -69,11 +65,7 @@ def test_qwen3_on_an_a100() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kib", "gib", "slots"),
-    [
-        ("opt-13b", 800, 12, 15_728),
-        ("opt-66b", 2_304, 21, 9_557),
-        ("opt-175b", 4_608, 264, 60_074),
-    ],
+    [("opt-13b", 800, 12, 15_728), ("opt-66b", 2_304, 21, 9_557), ("opt-175b", 4_608, 264, 60_074)],
 )
 def test_table_1_of_the_paper(name: str, kib: int, gib: int, slots: int) -> None:
     """PagedAttention paper: 15.7K, 9.7K (it computes to 9,557) and 60.1K slots."""

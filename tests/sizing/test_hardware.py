@@ -1,14 +1,10 @@
 """Cards against what their memory bus and tensor cores can do; presets against each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.errors import UsageError
 from pagesim.sizing.hardware import _BILLIONS, CARDS, card, parameters
 from pagesim.sizing.presets import MODELS
-
-pytestmark = pytest.mark.ch08
 
 
 @pytest.mark.parametrize(

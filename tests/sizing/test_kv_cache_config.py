@@ -1,7 +1,5 @@
 """V1's groups, tensors and blocks, with the example that vLLM's own comments draw, and Gemma."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim
@@ -22,8 +20,6 @@ from pagesim.sizing.kv_cache_spec import (
 )
 from pagesim.sizing.ranks import layers_per_rank
 from pagesim.sizing.v1 import size_v1
-
-pytestmark = pytest.mark.ch08
 
 FULL = FullAttentionSpec(16, 2, 64, "bfloat16")
 WINDOW = SlidingWindowSpec(16, 2, 64, "bfloat16", 100)

@@ -4,8 +4,6 @@ The files in tests/data/configs are hand-made: the keys that matter, as the publ
 them.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +16,6 @@ from hypothesis import strategies as st
 import pagesim
 from pagesim.sizing.hf_config import MAX_BYTES, parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
-
-pytestmark = pytest.mark.ch08
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 LLAMA = {
@@ -187,10 +183,7 @@ def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
         ({"num_attention_heads": True}, "num_attention_heads must be a whole number.*True"),
         ({"num_attention_heads": "32"}, "num_attention_heads must be a whole number.*'32'"),
         ({"num_key_value_heads": [8, 4]}, r"num_key_value_heads must be .*\[8, 4\]"),
-        (
-            {"num_key_value_heads": 5},
-            r"is 32, which is not a multiple of num_kv_heads \(5\)",
-        ),
+        ({"num_key_value_heads": 5}, r"is 32, which is not a multiple of num_kv_heads \(5\)"),
         ({"hidden_size": 4095}, r"hidden_size \(4095\) is not divisible"),
         ({"hidden_size": None}, "hidden_size is missing"),
         ({"torch_dtype": "float8"}, "torch_dtype must be float32, float16 or bfloat16"),

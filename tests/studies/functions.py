@@ -1,7 +1,5 @@
 """Functions for cells, importable in any process, and executors without a thread."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future

@@ -1,13 +1,9 @@
 """The table of the engines: what caching, chunks and the watermark do to the same requests."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.simulation import Simulation
 from pagesim.studies import engines
-
-pytestmark = pytest.mark.ch09
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,14 @@
 """The paper's numbers, by its own accounting; and that wrong accountings are found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from pagesim.simulation import PAPER_POOL, Outcomes, Roofline, simulate
-from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.simulation import simulate
+from pagesim.simulation.waste import PARTS
 from pagesim.studies import paper
 from pagesim.studies.paper import FIGURE_2, FIGURE_13A, Comparison
 from pagesim.workload import load
-from tests.simulation.plain_pages import PlainPagedEngine
-
-pytestmark = pytest.mark.ch01
 
 N = 800
 POINTS = 3.0
@@ -48,15 +43,6 @@ def test_what_orca_max_leaves_over_is_exact(figure_2: Comparison) -> None:
     assert figure_2.ours["max"]["batch"] == pytest.approx(7, abs=0.01)
     assert figure_2.ours["oracle"]["internal"] == 0
     assert figure_2.ours["paged"]["reserved"] == 0
-
-
-def test_paging_by_counting_gives_the_papers_row_too() -> None:
-    requests = paper.lengths("sharegpt", 600).requests
-    log, outcomes = WasteLog(PAPER_POOL.slots), Outcomes(requests)
-    PlainPagedEngine(15_728 // 16, 16).run(requests, log, outcomes, Roofline())
-    log.check()
-    log.steady(sorted(outcomes.finished)[100], max(outcomes.first_scheduled))
-    assert_like_the_paper("paged", log.mean())
 
 
 def test_the_calibration_is_derived_and_said() -> None:

@@ -1,7 +1,5 @@
 """A block list for each layer, for all, and for groups: what is equal, and what differs."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -10,8 +8,6 @@ import pytest
 from pagesim.studies import per_layer
 from pagesim.studies.per_layer import alike, groups, play, unlike
 from pagesim.workload import Request, Workload
-
-pytestmark = pytest.mark.ch09
 
 BLOCK, WINDOW = 4, 8
 WORK = Workload("w", "made up", tuple(Request(str(i), 0.0, 5 + 3 * i, 9 + i) for i in range(20)))

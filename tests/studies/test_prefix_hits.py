@@ -1,7 +1,5 @@
 """Prefix hits of the Mooncake trace: both rates, the long way round, and an LRU of our own."""
 
-from __future__ import annotations
-
 import os
 from collections import OrderedDict
 from functools import cache
@@ -20,8 +18,6 @@ TRACE = (
 )
 
 CURVE = [(235, 249), (470, 249), (940, 249), (1880, 249), (3760, 387), (7520, 444)]
-
-pytestmark = pytest.mark.ch06
 
 
 @cache

@@ -1,7 +1,5 @@
 """What sharing saves: the real tables against numbers from lengths alone."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +8,6 @@ from pagesim.errors import UsageError
 from pagesim.studies.sharing import beam_search, parallel_sampling, parallel_sampling_by_lengths
 from pagesim.v0.block.common import cdiv
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 LENGTHS = [(40, 20), (7, 33), (16, 1), (33, 50), (1, 2)]
 REQUESTS = [Request(str(i), 0.0, *lengths) for i, lengths in enumerate(LENGTHS)]

@@ -1,7 +1,5 @@
 """A sweep gives its cells as they finish, loses none to another's failure, and can be left."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import multiprocessing
@@ -24,8 +22,6 @@ from pagesim.studies import sweep as module
 from pagesim.studies.cells import MOST, CellResult, cells_of
 from pagesim.studies.sweep import sweep
 from tests.studies.functions import Answering, Inline, area, deadly, fragile
-
-pytestmark = pytest.mark.ch01
 
 GRID = {"width": [1, 2], "height": [3, 4]}
 AREAS = [3, 4, 6, 8]

@@ -1,7 +1,5 @@
 """The output file: written line by line, taken up from any byte, never mixed with another's."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -17,8 +15,6 @@ import pytest
 from pagesim import UsageError
 from pagesim.studies.sweep import Sweep, sweep
 from tests.studies.functions import Inline, area, fragile
-
-pytestmark = pytest.mark.ch01
 
 GRID = {"width": [1, 2], "height": [3, 4]}
 CELLS = [{"width": width, "height": height} for width in (1, 2) for height in (3, 4)]

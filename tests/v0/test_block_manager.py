@@ -1,33 +1,22 @@
 """The manager: what it refuses. What it answers, the recordings and the state machine prove."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from pagesim import (
-    SelfAttnBlockSpaceManager,
-    SequenceStatus,
-    UsageError,
-)
+from pagesim import SelfAttnBlockSpaceManager, SequenceStatus, UsageError
 from tests.v0.block.scenes import (
-    KINDS,
     add_tokens,
+    both_kinds,
     new_group,
     new_manager,
     new_seq,
     running,
     set_status,
 )
-from tests.v0.block.state import everything
-
-pytestmark = pytest.mark.ch02
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
+from tests.v0.block.state import refused
 
 
 @both_kinds
@@ -69,17 +58,6 @@ def test_bad_settings(settings: dict[str, Any], error: type[Exception], shown: s
     with pytest.raises(error, match=shown) as caught:
         SelfAttnBlockSpaceManager(**(good | settings))
     assert type(caught.value) is error
-
-
-def refused(
-    error: type[Exception], match: str, call: Callable[[], Any], manager: Any, *seqs: Any
-) -> None:
-    """``call`` raises this very error, and nothing has changed."""
-    before = everything(manager, seqs=seqs)
-    with pytest.raises(error, match=match) as caught:
-        call()
-    assert type(caught.value) is error
-    assert everything(manager, seqs=seqs) == before
 
 
 @both_kinds

@@ -2,13 +2,9 @@
 or leaves no trace. The ids are those of the project's list of quirks.
 """
 
-from __future__ import annotations
-
-import pytest
-
 from pagesim import Device
 from tests.v0.block.scenes import (
-    KINDS,
+    both_kinds,
     in_a_window,
     new_allocator,
     new_manager,
@@ -16,11 +12,6 @@ from tests.v0.block.scenes import (
     running,
     swap,
 )
-
-pytestmark = pytest.mark.ch02
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
-
 
 # -- what fails in vLLM and works here -------------------------------------------------------------
 

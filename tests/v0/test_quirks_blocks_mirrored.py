@@ -3,8 +3,6 @@
 Each test says what vLLM does, and we with it. The ids are those of the project's list of quirks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import (
@@ -15,7 +13,7 @@ from pagesim import (
     SequenceStatus,
 )
 from tests.v0.block.scenes import (
-    KINDS,
+    both_kinds,
     in_a_window,
     new_allocator,
     new_group,
@@ -25,10 +23,6 @@ from tests.v0.block.scenes import (
     running,
     set_status,
 )
-
-pytestmark = pytest.mark.ch02
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_q14_equal_prompts_in_one_batch_are_not_computed_for_each_other() -> None:

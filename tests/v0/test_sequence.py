@@ -1,7 +1,5 @@
 """Sequences and groups: tokens, progress, and what a group lets its first member answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,8 +7,6 @@ import pytest
 
 from pagesim import Logprob, Sequence, SequenceGroup, SequenceStatus, UsageError
 from pagesim.v0.sequence import SequenceStage
-
-pytestmark = pytest.mark.ch02
 
 
 def new_seq(seq_id: int = 1, num_tokens: int = 5) -> Sequence:

@@ -1,7 +1,5 @@
 """Short words for what the surprises of V1 need: blocks of 4 tokens, texts that are counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pagesim.v1 import (

@@ -1,14 +1,8 @@
 """Steps in flight: a preempted request whose output from before is still to come."""
 
-from __future__ import annotations
-
-import pytest
-
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
 from tests.v1.scenes import Engine, text
 from tests.v1.world import check
-
-pytestmark = pytest.mark.ch07
 
 
 def preempted_in_flight() -> tuple[Scheduler, list[object]]:

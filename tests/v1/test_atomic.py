@@ -1,7 +1,5 @@
 """A call that fails changes nothing; `allocate_slots` that answers None only opens the window."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -21,8 +19,6 @@ from pagesim.v1 import (
     RequestStatus,
 )
 from tests.v1.world import check, everything, request_state
-
-pytestmark = pytest.mark.ch07
 
 SIZE = 4
 

@@ -1,7 +1,5 @@
 """A call of a scheduler that fails changes nothing, and a configuration is refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -19,11 +17,10 @@ from pagesim.v1 import (
     SchedulerOutput,
 )
 from tests.v1.test_atomic import SIZE, request
-from tests.v1.world import everything
-
-pytestmark = pytest.mark.ch07
+from tests.v1.world import refused
 
 ABORTED = RequestStatus.FINISHED_ABORTED
+WHOLE = {"enable_chunked_prefill": False}
 
 
 def scheduler(**options: Any) -> Scheduler:
@@ -73,11 +70,8 @@ def test_a_scheduler_call_that_raises_changes_nothing(
     pool = its.kv_cache_manager.block_pool
     pool.free_block_queue.remove(pool.blocks[11])
     pool.blocks[11].ref_cnt = 1
-    before = everything(its)
     with pagesim.record(its) if recorded else nullcontext() as run:
-        with pytest.raises(error, match=message):
-            call(its)
-        assert everything(its) == before
+        refused(its, error, message, call, its)
         assert run is None or run.at(-1) == its.state()
 
 
@@ -85,17 +79,12 @@ def test_asynchronously_each_token_has_a_place_once() -> None:
     its = scheduler(async_scheduling=True)
     its.add_request(request("a", 9, max_tokens=3, stop_token_ids=[9]))
     output = its.schedule()
-    before = everything(its)
-    with pytest.raises(UsageError, match=r"'a' samples 1 tokens .* not 2"):
-        its.update_from_output(output, {"a": [7, 8]})
-    assert everything(its) == before
-    its.update_from_output(output, {"a": [7]})
-    before = everything(its)
-    with pytest.raises(UsageError, match="'a' samples 0 tokens"):
-        its.update_from_output(output, {"a": [7]})
-    assert everything(its) == before
+    update = its.update_from_output
+    refused(its, UsageError, r"'a' samples 1 tokens .* not 2", update, output, {"a": [7, 8]})
+    update(output, {"a": [7]})
+    refused(its, UsageError, "'a' samples 0 tokens", update, output, {"a": [7]})
     # What is behind the end of a request is cut off, and needs no place.
-    answer = its.update_from_output(its.schedule(), {"a": [9, 7, 7]})
+    answer = update(its.schedule(), {"a": [9, 7, 7]})
     assert answer[0].outputs[0].new_token_ids == [9]
 
 
@@ -105,10 +94,8 @@ def test_stale_tokens_come_back_once() -> None:
     output = its.schedule()
     assert its.reset_prefix_cache(reset_running_requests=True)
     its.requests["a"].num_stale_output_tokens = 5
-    before = everything(its)
-    with pytest.raises(UsageError, match="'a' has 5 tokens in flight"):
-        its.update_from_output(output, {"a": [7]})
-    assert everything(its) == before
+    message = "'a' has 5 tokens in flight"
+    refused(its, UsageError, message, its.update_from_output, output, {"a": [7]})
 
 
 @pytest.mark.parametrize(
@@ -116,11 +103,7 @@ def test_stale_tokens_come_back_once() -> None:
     [
         ({"max_num_seqs": 0}, UsageError, "max_num_seqs must be at least 1"),
         ({"max_num_seqs": 64}, UsageError, "must be at least max_num_seqs"),
-        (
-            {"max_num_batched_tokens": 63, "enable_chunked_prefill": False},
-            UsageError,
-            r"\(63\).*\(64\)",
-        ),
+        (WHOLE | {"max_num_batched_tokens": 63}, UsageError, r"\(63\).*\(64\)"),
         ({"long_prefill_token_threshold": 65}, UsageError, r"\(65\) must be at most max_model_len"),
         ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),
         ({"watermark": 1.5}, UsageError, "watermark must be between 0 and 1, not 1.5"),
@@ -145,5 +128,5 @@ def test_a_config_is_refused_by_name(options: dict[str, Any], error: type, messa
 
 
 def test_a_config_at_the_edge() -> None:
-    whole = SchedulerConfig(64, 64, 64, enable_chunked_prefill=False)
+    whole = SchedulerConfig(64, 64, 64, **WHOLE)
     assert SchedulerConfig(64, 64, 64, long_prefill_token_threshold=64) and whole

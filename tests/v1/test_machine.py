@@ -1,7 +1,5 @@
 """Any sequence of calls keeps a KV cache manager consistent, and a hit never has other tokens."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 
@@ -12,8 +10,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 from tests.v1.world import Memory, check, everything
-
-pytestmark = pytest.mark.ch07
 
 SIZE, BLOCKS, LONGEST = 2, 12, 40
 EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))

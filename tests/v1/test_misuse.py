@@ -1,7 +1,5 @@
 """Junk at every public entry is taken, or refused in words, and then nothing has changed."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import random
@@ -19,8 +17,6 @@ from pagesim import v1
 from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestStatus
 from tests.v1.scenes import SIZE, Engine, text
 from tests.v1.world import everything, request_state
-
-pytestmark = pytest.mark.ch07
 
 CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 """`make nightly` sets the variable."""

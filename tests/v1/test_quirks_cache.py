@@ -1,13 +1,7 @@
 """What surprises in V1's blocks and prefix cache; recordings of release 0.33.0 show the rest."""
 
-from __future__ import annotations
-
-import pytest
-
 from tests.v1.scenes import Cache, Engine, text
 from tests.v1.world import check
-
-pytestmark = pytest.mark.ch06
 
 
 def test_w01_the_null_block_is_taken_from_the_start() -> None:

@@ -3,16 +3,12 @@
 The requests of w08 to w10 wait forever; here that is a number of steps in which nothing happens.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest
 
 from pagesim.v1 import RequestStatus
 from tests.v1.scenes import Engine, text
-
-pytestmark = pytest.mark.ch07
 
 
 def test_w08_a_prompt_that_never_fits_waits_forever_and_so_does_all_behind_it() -> None:

@@ -1,7 +1,5 @@
 """What happens to V1's pages is recorded: every state is what the objects themselves say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,7 @@ from pagesim.timeline import State, Timeline, Tokens
 from pagesim.v1 import CacheConfig, KVCacheManager, Request, Scheduler, SchedulerConfig
 from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import lines_of
-from tests.v1.world import everything
-
-pytestmark = pytest.mark.ch07
+from tests.v1.world import refused
 
 PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")]
 
@@ -198,9 +194,7 @@ def test_a_token_that_only_recording_refuses_changes_nothing() -> None:
     assert manager.allocate_slots(its, 3) is not None
     manager.free(its)
     with pagesim.record(manager) as run:
-        before = everything(manager)
-        with pytest.raises(UsageError, match="64 bits, not 9223372036854775808"):
-            manager.allocate_slots(its, 3)
-        assert everything(manager) == before
+        message = "64 bits, not 9223372036854775808"
+        refused(manager, UsageError, message, manager.allocate_slots, its, 3)
         assert manager.state() == run.at(-1)
     assert [(event.kind, event.called) for event in run] == [("failed", "allocate_slots")]

@@ -1,7 +1,5 @@
 """Whatever differs from a recording of the real vLLM 0.33.0 is told, where it does."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path
@@ -15,8 +13,6 @@ from pagesim.replay import TraceError, replay_file
 from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import lines_of, write
-
-pytestmark = pytest.mark.ch07
 
 
 def changed(value: Any) -> Any:

@@ -1,7 +1,5 @@
 """Requests: their tokens, the hashes of their blocks, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 from pagesim.errors import UsageError
 from pagesim.v1 import FinishReason, Request, RequestStatus, hash_block_tokens
 from pagesim.v1.request_queue import PriorityRequestQueue
-
-pytestmark = pytest.mark.ch06
 
 EVEN = ("0", "2", "4", "6", "8")
 TOKENS = st.lists(st.integers(0, 2), min_size=1, max_size=12)

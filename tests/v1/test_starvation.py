@@ -1,7 +1,5 @@
 """A request that waits forever is named, and one that does not is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,8 +7,6 @@ import pytest
 from pagesim.v1 import Request
 from pagesim.v1.starvation import why_it_waits_forever
 from tests.v1.scenes import Engine, text
-
-pytestmark = pytest.mark.ch07
 
 WHOLE = {"enable_chunked_prefill": False, "max_num_batched_tokens": 8, "max_model_len": 8}
 CHUNK = {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8}

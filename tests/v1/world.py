@@ -5,10 +5,11 @@ is written through block ids alone. A block that is handed out twice, freed too 
 mistake shows as a wrong token.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from pagesim.v1 import BlockPool, KVCacheManager, Request, Scheduler
 
@@ -51,6 +52,20 @@ def everything(subject: KVCacheManager | Scheduler) -> dict[str, Any]:
         "cached": dict(tables.num_cached_block),
         "stats": repr(subject.prefix_cache_stats),
     }
+
+
+def refused(
+    subject: KVCacheManager | Scheduler,
+    error: type,
+    message: str,
+    call: Callable[..., Any],
+    *of: Any,
+) -> None:
+    """``call(*of)`` raises this, and leaves the subject as it was."""
+    before = everything(subject)
+    with pytest.raises(error, match=message):
+        call(*of)
+    assert everything(subject) == before
 
 
 def check(manager: KVCacheManager) -> None:

@@ -1,7 +1,5 @@
 """Request files: three formats read, and every bad row named by file, line, column and value."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

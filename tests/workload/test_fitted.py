@@ -1,12 +1,10 @@
 """The fitted summaries: what they keep of the data, and that draws are like it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from pagesim.commands.fit import fit
 from pagesim.workload import Request, Workload, load
@@ -77,22 +75,24 @@ def test_a_summary_of_a_burst_has_no_rate() -> None:
     assert fitted.draw(5)[-1].arrival_s == 0
 
 
+def fitted(folder: Path, row: str) -> Result:
+    """What the command answers about a trace that goes on like this after 0,7."""
+    (folder / "x.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n0,7,{row}\n")
+    about = ["--name", "x", "--source", "s", "--licence", "l", "-o", str(folder / "x.json")]
+    return CliRunner().invoke(fit, [str(folder / "x.csv"), *about])
+
+
 def test_the_command_writes_what_the_function_finds(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,7,9\n2,7,12\n")
-    out = tmp_path / "x.json"
-    arguments = [str(tmp_path / "x.csv"), "--name", "x", "--source", "s", "--licence", "l"]
-    result = CliRunner().invoke(fit, [*arguments, "-o", str(out)])
+    result = fitted(tmp_path, "9\n2,7,12")
     assert result.exit_code == 0, result.output
     expected = summarize(load(tmp_path / "x.csv"), "x", "s", "l")
-    assert Summary.from_json(out.read_text()) == expected
+    assert Summary.from_json((tmp_path / "x.json").read_text()) == expected
     assert expected.counts == ((1, 0, 1),)
     assert (expected.mean_prompt, expected.mean_output) == (7, 10.5)
 
 
 def test_the_command_names_a_bad_row_and_returns_2(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,7,0\n")
-    arguments = [str(tmp_path / "x.csv"), "--name", "x", "--source", "s", "--licence", "l"]
-    result = CliRunner().invoke(fit, [*arguments, "-o", str(tmp_path / "x.json")])
+    result = fitted(tmp_path, "0")
     assert result.exit_code == 2
     assert "x.csv:2: column output_tokens must be" in result.output
     assert not (tmp_path / "x.json").exists()

@@ -1,7 +1,5 @@
 """Whatever bytes a file has: a workload comes out, or a WorkloadError that names the file."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import tempfile

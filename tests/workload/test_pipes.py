@@ -1,7 +1,5 @@
 """What can be read only once is read once: pipes, /dev/stdin, what a shell puts in <( )."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,10 +10,7 @@ import pytest
 
 from pagesim import workload
 
-pytestmark = [
-    pytest.mark.ch01,
-    pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them"),
-]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
 
 FILES = {
     "csv": "arrival_s,prompt_tokens,output_tokens\n0,5,6\n1.5,7,8\n",

@@ -1,7 +1,5 @@
 """Requests and workloads: what they refuse, and the streams that are made from one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

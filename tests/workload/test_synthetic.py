@@ -1,7 +1,5 @@
 """Seeded streams: the asked means and spreads, the same stream from the same seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Token ids in a request file: prefix caching works from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,8 +8,6 @@ import pytest
 from pagesim import UsageError
 from pagesim.simulation import simulate
 from pagesim.workload import Request, WorkloadError, load
-
-pytestmark = pytest.mark.ch06
 
 HEAD = "arrival_s,prompt_tokens,output_tokens,token_ids\n"
 ALIKE, OTHER = list(range(64)), list(range(100, 164))

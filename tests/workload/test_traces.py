@@ -1,7 +1,5 @@
 """The trace in the package is the published one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,15 +1,11 @@
 """The two helpers that every attention kernel leans on, number by number."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from pagesim.kernels import backend
 from pagesim.kernels.attention import numerics
 from pagesim.kernels.runtime import mode
-
-pytestmark = pytest.mark.ch03
 
 triton, tl = mode.load_triton()
 

@@ -3,11 +3,8 @@
 `make test` tries 10 shapes, `make nightly` 400 (PAGESIM_FUZZ sets the number).
 """
 
-from __future__ import annotations
-
 import os
 
-import pytest
 import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -15,8 +12,6 @@ from hypothesis import strategies as st
 from pagesim.kernels import backend
 from tests.kernels import pages
 from tests.kernels.cases import FP8, KERNELS, make_case
-
-pytestmark = pytest.mark.ch03
 
 EXAMPLES = int(os.environ.get("PAGESIM_FUZZ", "10"))
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

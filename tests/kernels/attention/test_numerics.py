@@ -1,7 +1,5 @@
 """How well the attention kernels compute: options, fp8, large logits, rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -11,8 +9,6 @@ from pagesim.kernels.reference import gather_attention
 from pagesim.kernels.runtime.fallback import to_numpy
 from tests.kernels import pages
 from tests.kernels.cases import FP8, each_kernel, make_case, small_case, with_kernels
-
-pytestmark = pytest.mark.ch03
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 

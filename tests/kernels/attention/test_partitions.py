@@ -1,7 +1,5 @@
 """How v2 cuts a call: on a chip of so many seats, which is not needed to plan for it, and here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -10,8 +8,6 @@ from pagesim.kernels.attention import configs
 from pagesim.kernels.attention.partitions import wave_span
 from tests.kernels import pages
 from tests.kernels.cases import NAN, make_case
-
-pytestmark = pytest.mark.ch03
 
 CONFIG = configs.Config(rows=16, tile=64, num_warps=4, num_stages=5)
 SEATS = 264  # two programs on each of 132 multiprocessors

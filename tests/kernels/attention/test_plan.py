@@ -1,7 +1,5 @@
 """Plan once a step, run once a layer: how often the host waits, and which plans are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,8 +15,6 @@ from pagesim.kernels.runtime.inputs import require
 from tests.kernels import pages
 from tests.kernels.cases import FP8, Case, make_case
 from tests.kernels.test_cache_write import slot_tensor
-
-pytestmark = [pytest.mark.ch03, pytest.mark.ch15]
 
 LAYERS = 28
 # What makes the host wait for a GPU. `.numpy()` is not among them: it takes tensors on the CPU.

@@ -1,7 +1,5 @@
 """What the attention kernels owe to each other: one answer, whichever way it was computed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -17,8 +15,6 @@ from pagesim.kernels import (
 )
 from tests.kernels import pages
 from tests.kernels.cases import FP8, make_case
-
-pytestmark = pytest.mark.ch03
 
 
 def int32(numbers: list[int]) -> torch.Tensor:

@@ -1,7 +1,5 @@
 """The traps in memory, one by one, for every attention kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -10,17 +8,7 @@ import torch
 from pagesim import kernels
 from pagesim.kernels import backend
 from tests.kernels import pages
-from tests.kernels.cases import (
-    FP8,
-    KERNELS,
-    NAN,
-    each_kernel,
-    make_case,
-    small_case,
-    with_kernels,
-)
-
-pytestmark = pytest.mark.ch03
+from tests.kernels.cases import FP8, KERNELS, NAN, each_kernel, make_case, small_case, with_kernels
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 Checked against attention in NumPy over contiguous keys and values, which knows no pages.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,6 @@ from numpy.typing import NDArray
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.kernels import backend, kv_pool, paged_prefill, reshape_and_cache
 from tests.v1.scenes import SIZE, Engine, text
-
-pytestmark = pytest.mark.ch09
 
 HEADS, KV_HEADS, DIM = 2, 1, 16
 NAN = float("nan")

@@ -1,7 +1,5 @@
 """`paged_attention_v1` over tables from the simulator; `test_traps` is for all kernels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,8 +8,6 @@ import torch
 
 from tests.kernels import pages
 from tests.kernels.cases import NAN, make_case
-
-pytestmark = pytest.mark.ch03
 
 
 def test_the_tables_are_no_ranges() -> None:

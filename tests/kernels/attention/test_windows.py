@@ -1,15 +1,11 @@
 """Sliding windows of every attention kernel: their edges, and what lies behind them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from tests.kernels import pages
 from tests.kernels.cases import each_kernel, make_case, with_kernels
-
-pytestmark = pytest.mark.ch03
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The benchmark without a GPU: its inputs, its rules, and a dry run through all of its code."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -15,8 +13,6 @@ from pagesim.kernels import backend
 from pagesim.kernels.bench import __main__ as bench
 from pagesim.kernels.bench import peers
 from pagesim.kernels.bench.cases import CASES, TINY, BenchCase, make_inputs
-
-pytestmark = pytest.mark.ch03
 
 OURS = ("paged_attention_v1", "paged_attention_v2")
 

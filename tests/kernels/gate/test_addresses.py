@@ -1,13 +1,9 @@
 """A cache of more than 2³¹ elements, in use; `test_gate` proves the same of the machine code."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from pagesim import kernels
-
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
 BLOCKS = 2**31 // (16 * 64) + 8
 

@@ -1,7 +1,5 @@
 """The compile gate: a small part of it (`make gate` runs all), and what it must refuse."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -17,8 +15,6 @@ from pagesim.kernels.gate.machine_code import Facts, longest_loop, step_widths
 from pagesim.kernels.gate.rules import TARGETS, problems
 from pagesim.kernels.runtime import mode
 from tests.kernels.children import ROOT, block_import, copy_package, nightly, python
-
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
 # `-m` would take the checkout's kernels; a mutant's folder goes before it.
 RUN = """

@@ -1,7 +1,5 @@
 """What the launchers refuse: each message names the argument, the value and the sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +7,6 @@ import pytest
 import torch
 
 from pagesim.kernels import assert_matches_reference, backend, paged_attention_v1, reshape_and_cache
-
-pytestmark = pytest.mark.ch03
 
 
 def decode_arguments() -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """A launch replaces Triton's language once, however often its kernel calls a helper."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 
@@ -12,12 +10,9 @@ from pagesim.kernels import backend
 
 triton, tl = backend.load_triton()
 
-pytestmark = [
-    pytest.mark.ch03,
-    pytest.mark.skipif(
-        backend.decide().mode != "interpreted", reason="kernels are not interpreted here"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    backend.decide().mode != "interpreted", reason="kernels are not interpreted here"
+)
 
 
 @triton.jit

@@ -1,7 +1,5 @@
 """The emulated kernel computes attention, at every size that its formulas allow."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
@@ -155,12 +153,7 @@ def test_a_nan_in_a_key_is_not_swallowed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("scale", 0.9),
-        ("alibi_slopes", [0.5, 0.2, 0.1, 0.05]),
-        ("k_scale", 3.0),
-        ("v_scale", 3.0),
-    ],
+    [("scale", 0.9), ("alibi_slopes", [0.5, 0.2, 0.1, 0.05]), ("k_scale", 3.0), ("v_scale", 3.0)],
 )
 def test_every_option_changes_the_answer(name: str, value: Any) -> None:
     plain = make_world([30])

@@ -1,7 +1,5 @@
 """The constants: the case that articles work out, other sizes, and sizes that cannot be."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.kernels.simt import Config, explain

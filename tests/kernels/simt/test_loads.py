@@ -1,7 +1,5 @@
 """Which bytes the instructions read: everything once, and in few sectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

@@ -1,7 +1,5 @@
 """Shuffles do what lanes do; shared memory notices who forgot a barrier."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

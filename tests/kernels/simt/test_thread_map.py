@@ -1,7 +1,5 @@
 """The map that figures draw: right, plain, and the committed one is the one that is made."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

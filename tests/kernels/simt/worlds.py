@@ -1,7 +1,5 @@
 """Arrays for the emulated kernel: tables from the simulator, NaN in every slot not in use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ Committed, so that the tests need no transformers. Embeddings are small (0.01), 
 that is off shows in the logits; norms and biases are random, so that one that is left out does.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The model set by hand walks every map, and each part of its circuit is needed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -10,8 +8,6 @@ from pagesim.kernels.tiny_llm import Model, by_hand, maps
 from pagesim.kernels.tiny_llm import model as tiny
 from pagesim.kernels.tiny_llm.by_hand import BEHIND_ARROW, CLOCK, HEAD_DIM, IS_ARROW, LOGIT, SOURCE
 from tools.walk_exam import examine, fresh_walks, logits_of
-
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 
 def test_every_token_of_fresh_maps() -> None:

@@ -1,7 +1,5 @@
 """A model's folder: what loads, and that whatever else is in it ends in one error that names it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -28,8 +26,6 @@ from pagesim.kernels.tiny_llm import (
 from pagesim.kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS
 from pagesim.kernels.tiny_llm.config import shapes
 from pagesim.kernels.tiny_llm.config_json import parse_config
-
-pytestmark = pytest.mark.ch16
 
 TINY = Config("llama", 1, 8, 4, 2, 1, 4, 6, eos_token_id=(5, 3))
 EXAMPLES = int(os.environ.get("PAGESIM_LLM_EXAMPLES", "15"))
@@ -140,37 +136,34 @@ def test_what_is_absent_or_null_is_the_family_s_default() -> None:
     assert (qwen3.qk_norm, qwen3.head_dim, qwen3.output_bias) == (True, 128, True)
 
 
-def test_head_dim_and_kv_heads_are_never_derived_when_given() -> None:
-    config = parse_config({**GIVEN, "head_dim": 6, "num_key_value_heads": 1})
-    assert (config.head_dim, config.num_key_value_heads) == (6, 1)
+LLAMA3 = {"rope_type": "llama3", **SCALING}
+ROPE = {"rope_theta": 5e5, "rope_scaling": SCALING}
 
 
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "fields"),
     [
-        {"rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", **SCALING}},
-        {"rope_theta": 5e5, "rope_scaling": {"type": "llama3", **SCALING}},
-        {"rope_parameters": {"rope_theta": 5e5, "rope_type": "llama3", **SCALING}},
+        # In each form that rope was ever written: by transformers 4, before, and by transformers 5.
+        ({"rope_theta": 5e5, "rope_scaling": LLAMA3}, ROPE),
+        ({"rope_theta": 5e5, "rope_scaling": {"type": "llama3", **SCALING}}, ROPE),
+        ({"rope_parameters": {"rope_theta": 5e5, **LLAMA3}}, ROPE),
+        # These are never derived when they are given.
+        ({"head_dim": 6, "num_key_value_heads": 1}, {"head_dim": 6, "num_key_value_heads": 1}),
+        ({"eos_token_id": 2}, {"eos_token_id": (2,)}),
+        ({"eos_token_id": [2, 0]}, {"eos_token_id": (2, 0)}),
+        # A window that is not used is none.
+        (
+            {"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False}
+            | {"max_window_layers": 28, "layer_types": ["full_attention"]},
+            {"hidden_size": 8},
+        ),
     ],
-    ids=["transformers 4", "older", "transformers 5"],
 )
-def test_rope_in_each_form_it_was_ever_written(keys: dict[str, Any]) -> None:
+def test_what_is_given_is_read(keys: dict[str, Any], fields: dict[str, Any]) -> None:
     config = parse_config({**GIVEN, **keys})
-    assert config.rope_theta == 5e5 and config.rope_scaling == SCALING
+    assert {name: getattr(config, name) for name in fields} == fields
 
 
-def test_eos_is_one_token_or_several() -> None:
-    assert parse_config({**GIVEN, "eos_token_id": 2}).eos_token_id == (2,)
-    assert parse_config({**GIVEN, "eos_token_id": [2, 0]}).eos_token_id == (2, 0)
-
-
-def test_a_window_that_is_not_used_is_none() -> None:
-    unused = {"sliding_window": 4096, "use_sliding_window": False, "max_window_layers": 28}
-    layers = {"layer_types": ["full_attention"]}
-    assert parse_config({**GIVEN, "model_type": "qwen2", **unused, **layers}).hidden_size == 8
-
-
-LLAMA3 = {"rope_type": "llama3", **SCALING}
 REFUSED: dict[str, dict[str, Any]] = {
     "model_type 'gpt2' is not supported, only llama, qwen2, qwen3": {"model_type": "gpt2"},
     "model_type None": {"model_type": None},
@@ -306,14 +299,14 @@ KEYS = [
     "rope_parameters", "tie_word_embeddings", "attention_bias", "mlp_bias", "hidden_act", "dtype",
     "layer_types", "sliding_window", "use_sliding_window", "eos_token_id", "quantization_config",
 ]  # fmt: skip
-ROPE = st.dictionaries(
+ROPES = st.dictionaries(
     st.sampled_from(["type", "rope_type", "rope_theta", *SCALING]),
     JSON | st.just("llama3") | st.floats(0.5, 100),
 )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(changes=st.dictionaries(st.sampled_from(KEYS), JSON | ROPE, max_size=3))
+@given(changes=st.dictionaries(st.sampled_from(KEYS), JSON | ROPES, max_size=3))
 def test_any_config_is_a_config_or_an_error(changes: dict[str, Any]) -> None:
     try:
         config = parse_config({**GIVEN, **changes})

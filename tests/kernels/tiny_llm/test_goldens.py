@@ -3,8 +3,6 @@
 tests/data/tiny_llm/README.md says how the folders were made.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -13,8 +11,6 @@ import pytest
 
 from pagesim.kernels.tiny_llm import CheckpointError, load, model
 from tests.kernels.tiny_llm.make_goldens import DATA, FOLDERS, TOLERANCE, golden_error
-
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -1,15 +1,11 @@
 """The task: maps, their prompts and answers, and their text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim.kernels.tiny_llm import maps
-
-pytestmark = pytest.mark.ch16
 
 SEEDS = st.integers(0, 2**32 - 1)
 

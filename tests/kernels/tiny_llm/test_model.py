@@ -1,7 +1,5 @@
 """The forward pass sees tokens, positions and `attend`, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +9,6 @@ import torch
 from pagesim.kernels.tiny_llm import Config, Model, causal
 from pagesim.kernels.tiny_llm.config import shapes
 from tools.walk_exam import logits_of
-
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 LLAMA = Config("llama", 2, 32, 48, 4, 2, 16, 50, tie_word_embeddings=True)
 CONFIGS = {

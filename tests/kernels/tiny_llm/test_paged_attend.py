@@ -1,7 +1,5 @@
 """Every backend answers a ragged batch as attention without a cache does."""
 
-from __future__ import annotations
-
 import math
 import os
 
@@ -13,8 +11,6 @@ from pagesim.cache import AttentionMetadata, KVPool
 from pagesim.kernels.tiny_llm import causal
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS
 from tests.generation.serving import batch_of, pools, scrambled
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 BLOCK_SIZE, BLOCKS = 4, 30
 # Two prompts, one of them half computed, and three decodes; a block has one token, or is full.

@@ -17,8 +17,6 @@ from pagesim.kernels.tiny_llm.contiguous import Contiguous
 from pagesim.kernels.tiny_llm.paged_attend import Torch
 from tests.generation.serving import batch_of, hand, pools, scrambled
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 FACTS = 32
 BLOCKS = 70
 

@@ -1,7 +1,5 @@
 """Files of weights, which the package safetensors reads: that nothing in one is believed."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -17,8 +15,6 @@ from safetensors.torch import save_file
 
 from pagesim.kernels.tiny_llm import CheckpointError
 from pagesim.kernels.tiny_llm.weight_files import opened, read_shapes
-
-pytestmark = pytest.mark.ch16
 
 TENSORS = {
     "a": torch.arange(6.0).reshape(2, 3),

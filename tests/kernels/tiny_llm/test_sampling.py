@@ -1,7 +1,5 @@
 """What a draw leaves out, what it depends on, and which continuations a search takes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -3,8 +3,6 @@
 `make nightly` trains a smaller one to the end (PAGESIM_LLM_TRAIN): half a minute of one core.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +14,6 @@ import torch
 from pagesim.kernels.tiny_llm import load, maps, walk
 from tools import train_walk as train
 from tools.walk_exam import examine, fresh_walks, logits_of
-
-pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 FOLDER = Path(maps.__file__).parent / "walk"
 

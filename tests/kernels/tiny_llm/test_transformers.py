@@ -3,8 +3,6 @@
 Last run with transformers 5.23.0, safetensors 0.8.0, torch 2.13.0 on a CPU: errors of 5e-7 to 3e-6.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from tests.kernels.tiny_llm.make_goldens import (
 
 pytest.importorskip("transformers", reason="transformers is not installed: goldens stand for it")
 
-pytestmark = [pytest.mark.transformers, pytest.mark.usefixtures("one_thread")]
+pytestmark = pytest.mark.transformers
 
 TOKENS = np.random.default_rng(1).integers(0, 64, 157)
 

@@ -1,7 +1,5 @@
 """A film of an x-ray: what a program holds after each load ends as the kernel's own answer."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

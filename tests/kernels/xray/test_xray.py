@@ -1,7 +1,5 @@
 """The x-ray: correct kernels pass, mutants are told what they did wrong, numbers are right."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -26,8 +24,6 @@ from pagesim.kernels.xray.ownership import read_ownership
 from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
 from tests.kernels.children import ROOT, block_import, nightly, python
-
-pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
 Launcher = Callable[..., Any]
 

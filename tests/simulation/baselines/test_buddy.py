@@ -1,15 +1,11 @@
 """Contiguous stretches: never two over one slot, and all of the pool again at the end."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines import BuddyAllocator, FirstFitAllocator
-
-pytestmark = pytest.mark.ch01
 
 # A size to allocate, or (below 0) which of the living ones to free.
 CALLS = st.lists(st.integers(-20, 70), max_size=60)

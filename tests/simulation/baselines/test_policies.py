@@ -1,7 +1,5 @@
 """What each policy holds, reserves and wastes, in cases that can be counted by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -13,8 +11,6 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.simulation.baselines.token import peak_tokens
 from pagesim.workload import Request
-
-pytestmark = pytest.mark.ch01
 
 POOL, LONGEST = 80, 32
 
@@ -43,32 +39,6 @@ def test_a_contiguous_request_from_its_start_to_its_end(
     policy.step()
     policy.release(a)
     assert policy.usage(head_waits=False) == (0, 0, 0, 0)
-
-
-def test_pow2_asks_for_no_more_than_the_longest_sequence() -> None:
-    policy = ContiguousPolicy(POOL, 30, "pow2")
-    assert policy.admit(request("a", 13, 17))
-    assert policy.usage(head_waits=False) == (13, 17, 0, 2)
-
-
-def test_contiguous_memory_that_is_free_may_be_of_no_use() -> None:
-    policy = ContiguousPolicy(POOL, LONGEST, "oracle")  # roots of 32, 32 and 16
-    requests = [request(name, 10, 6) for name in "abcde"]
-    assert [policy.admit(r) for r in requests] == [True] * 5
-    policy.release(requests[0])
-    policy.release(requests[2])
-    assert not policy.admit(request("f", 12, 5))  # 32 slots are free, 17 in a row are not
-    assert policy.admit(request("g", 12, 4))
-
-
-def test_a_rounding_counted_as_internal_is_no_longer_external() -> None:
-    right = ContiguousPolicy(POOL, LONGEST, "oracle")
-    wrong = ContiguousPolicy(POOL, LONGEST, "oracle", rounding_is_internal=True)
-    for policy in (right, wrong):
-        policy.admit(request("a", 4, 5))
-    assert right.usage(head_waits=False) == (4, 5, 0, 7)
-    assert wrong.usage(head_waits=False) == (4, 5, 7, 0)
-    assert wrong.usage(head_waits=True) == (4, 5, 7, POOL - 16)
 
 
 def test_static_rows_last_until_the_batch_does() -> None:

@@ -1,14 +1,15 @@
 """Allocators, managers, tables and sequences for tests, in few words."""
 
-from __future__ import annotations
-
 from typing import Any
+
+import pytest
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
 
 BLOCK_SIZE = 4
 KINDS = ("naive", "prefix_caching")
+both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def new_allocator(kind: str, gpu: int = 24, cpu: int = 24) -> CpuGpuBlockAllocator:

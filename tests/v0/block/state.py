@@ -3,10 +3,10 @@
 Reading private attributes is this module's business, and only this module's.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import pytest
 
 import pagesim
 
@@ -16,7 +16,6 @@ State = dict[str, Any]
 def everything(
     owner: pagesim.SelfAttnBlockSpaceManager | pagesim.CpuGpuBlockAllocator | Any,
     tables: Iterable[pagesim.BlockTable] = (),
-    handles: Iterable[Any] = (),
     seqs: Iterable[pagesim.Sequence] = (),
 ) -> State:
     """A deep copy of what ``owner`` and the objects beside it say, as plain values."""
@@ -42,10 +41,22 @@ def everything(
     journal = allocator.journal
     state["journal"] = journal.active, *map(len, (journal._inverses, journal._rows, journal._marks))
     state["tables"] = [table_state(table) for table in tables]
-    state["handles"] = [handle(block) for block in handles]
     state["identities"] = [[id(block) for block in table.blocks] for table in tables]
     state["sequences"] = [sequence(seq) for seq in seqs]
     return state
+
+
+def refused(
+    error: type[Exception], match: str, call: Callable[[], Any], owner: Any = None, *others: Any
+) -> None:
+    """``call`` raises this very error; the owner and tables and sequences beside it stay equal."""
+    seqs = [other for other in others if isinstance(other, pagesim.Sequence)]
+    tables = [other for other in others if other not in seqs]
+    before = None if owner is None else everything(owner, tables, seqs)
+    with pytest.raises(error, match=match) as caught:
+        call()
+    assert type(caught.value) is error
+    assert owner is None or everything(owner, tables, seqs) == before
 
 
 def pool(allocator: Any) -> State:

@@ -1,9 +1,6 @@
 """A wrong call is named and refused, and changes nothing: no raw KeyError, no half-done work."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,10 +10,10 @@ import pytest
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
 from pagesim.journal import Journal
-from tests.v0.block.scenes import KINDS, new_allocator, new_table
-from tests.v0.block.state import everything
+from tests.v0.block.scenes import both_kinds, new_allocator, new_table
+from tests.v0.block.state import refused
 
-pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
+pytestmark = both_kinds
 
 POOLS = {
     "naive": pagesim.NaiveBlockAllocator,
@@ -35,16 +32,6 @@ BAD_TOKENS = [
 ]
 BAD_SIZES = [(-1, UsageError, "-1"), (1.0, TypeError, r"1\.0"), ("4", TypeError, "'4'")]
 BAD_SIZES += [(True, TypeError, "True"), (None, TypeError, "None")]  # type: ignore[list-item]
-
-
-def refused(error: type[Exception], match: str, call: Callable[[], Any], *watched: Any) -> None:
-    """``call`` raises ``error`` with this message, and the allocator and tables stay equal."""
-    before = everything(watched[0], watched[1:]) if watched else None
-    with pytest.raises(error, match=match) as caught:
-        call()
-    assert type(caught.value) is error
-    if watched:
-        assert everything(watched[0], watched[1:]) == before
 
 
 def test_a_usage_error_is_what_vllm_would_have_raised_too(kind: str) -> None:

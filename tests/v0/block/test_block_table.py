@@ -1,13 +1,11 @@
 """The table of one sequence, beside what the recordings of vLLM and the state machines prove."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import BlockTable
-from tests.v0.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import both_kinds, new_allocator, new_table
 
-pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
+pytestmark = both_kinds
 
 
 def test_tokens_come_from_any_iterable(kind: str) -> None:

@@ -3,18 +3,12 @@
 The state machines write two tokens that Python hashes alike, so contents collide all the time.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from pagesim import PrefixCachingBlock
 from pagesim.v0.block.content import BlockContent
-
-pytestmark = pytest.mark.ch02
 
 # Different ints that Python hashes alike.
 COLLIDING = [(-1, -2), (0, 2**61 - 1), (5, 5 + 2**61 - 1)]

@@ -1,7 +1,5 @@
 """In which order cached blocks give way: by vLLM's scan, whatever is called."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -10,8 +8,6 @@ from hypothesis import strategies as st
 
 from pagesim import PrefixCachingBlockAllocator, UsageError
 from pagesim.v0.evictor import IndexedLRUEvictor, LRUEvictor
-
-pytestmark = pytest.mark.ch02
 
 
 def evictor_of(*entries: tuple[int, int, float]) -> LRUEvictor:

@@ -1,7 +1,5 @@
 """A pool costs what is used of it: ids that were never taken are a number, not a list."""
 
-from __future__ import annotations
-
 import random
 import sys
 import tracemalloc
@@ -14,12 +12,9 @@ import pagesim
 from pagesim import Device, UsageError
 from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.v0.block.common import first_shared
-from tests.v0.block.scenes import KINDS, new_allocator, new_table
-
-pytestmark = pytest.mark.ch02
+from tests.v0.block.scenes import both_kinds, new_allocator, new_table
 
 LARGE = 10**15
-both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.mark.parametrize("ids", [range(12), range(3, 15), [7, 3, 9, 1, 30, 5]])

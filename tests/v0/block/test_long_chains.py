@@ -1,7 +1,5 @@
 """Nothing recurses along a chain of blocks, and Python takes a long one apart without a crash."""
 
-from __future__ import annotations
-
 import gc
 import os
 
@@ -10,8 +8,6 @@ import pytest
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from tests.v0.block.scenes import KINDS
-
-pytestmark = pytest.mark.ch02
 
 LENGTH = 50 * int(os.environ.get("PAGESIM_V0_EXAMPLES", "30"))
 """Half as many again as Python may recurse; `make nightly` has 20,000."""

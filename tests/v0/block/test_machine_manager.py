@@ -1,7 +1,5 @@
 """Any sequence of requests keeps a manager consistent, and its can_* answers are promises."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 
@@ -26,8 +24,6 @@ from pagesim import (
 )
 from tests.v0.block.scenes import add_tokens, new_group, set_status
 from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
-
-pytestmark = pytest.mark.ch02
 
 SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=5)

@@ -1,7 +1,5 @@
 """Any sequence of operations on tables keeps ids, counts, tokens and the cache consistent."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 
@@ -19,8 +17,6 @@ from hypothesis.stateful import (
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
 from tests.v0.block.scenes import KINDS
 from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
-
-pytestmark = pytest.mark.ch02
 
 SIZE = 2
 # Few tokens and small blocks: contents meet, and pools run dry, all the time. Python hashes the

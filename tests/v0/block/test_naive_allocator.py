@@ -1,21 +1,9 @@
 """The pool itself, beside what the recordings of vLLM and the state machines prove."""
 
-from __future__ import annotations
-
 import pytest
 
-from pagesim import (
-    BlockAllocator,
-    Device,
-    NoFreeBlocksError,
-    RefCounter,
-    UsageError,
-)
-from tests.v0.block.scenes import KINDS, new_allocator
-
-pytestmark = pytest.mark.ch02
-
-both_kinds = pytest.mark.parametrize("kind", KINDS)
+from pagesim import BlockAllocator, Device, NoFreeBlocksError, RefCounter, UsageError
+from tests.v0.block.scenes import both_kinds, new_allocator
 
 
 @both_kinds

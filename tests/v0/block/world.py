@@ -5,8 +5,6 @@ is written only through block ids, copies and swaps, so a block that is handed o
 early or found in the cache by mistake shows as a wrong token.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress

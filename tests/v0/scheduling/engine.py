@@ -1,8 +1,9 @@
 """The smallest engine that can drive a scheduler: it samples a token for everybody, each step."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 import pagesim
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
@@ -74,9 +75,9 @@ class Engine:
                 group.remove(seq_id)
         self.scheduler.free_finished_seq_groups()
 
-    def step(self, finish: str = "", tokens: int = 1, at: float | None = None) -> SchedulerOutputs:
+    def step(self, finish: str = "", tokens: int = 1) -> SchedulerOutputs:
         """Schedule, compute, sample; the groups named in ``finish`` (one letter each) end."""
-        self.now = self.now + 1 if at is None else at
+        self.now += 1
         self.metadata, out, _ = self.scheduler.schedule()
         for scheduled, meta in zip(out.scheduled_seq_groups, self.metadata, strict=True):
             group = scheduled.seq_group
@@ -91,6 +92,15 @@ class Engine:
         if finish:
             self.scheduler.free_finished_seq_groups()
         return out
+
+    def refuses(
+        self, error: type[Exception], message: str, step: Callable[[], Any] | None = None
+    ) -> None:
+        """A step, or another call, raises this, and leaves everything as it was."""
+        before = self.everything()
+        with pytest.raises(error, match=message):
+            (step or self.step)()
+        assert self.everything() == before
 
     def steps(self, count: int) -> SchedulerOutputs:
         """The last of so many steps."""

@@ -1,19 +1,15 @@
 """Whatever comes: budgets hold, nobody is lost, no block leaks, a failed step changes nothing."""
 
-from __future__ import annotations
-
 import random
 from itertools import count
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagesim
 from tests.v0.scheduling.engine import Engine
 
-pytestmark = pytest.mark.ch07
 Status = pagesim.SequenceStatus
 SETTINGS = settings(max_examples=60, derandomize=True)
 CONFIGS = st.fixed_dictionaries(
