@@ -1,7 +1,5 @@
 """pagesim where NumPy, tqdm, matplotlib and click are not installed: the same runs and files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The ground: pyproject, pins, environment.yml, Makefile, .ci/run and README agree and work."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os

@@ -1,7 +1,5 @@
 """A story: prompts arrive, words are written, sequences fork, swap and leave, and it is told."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

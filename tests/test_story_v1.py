@@ -1,7 +1,5 @@
 """The same story on V1: what it shares, what it finds, and what it does not have."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

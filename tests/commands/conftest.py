@@ -1,7 +1,5 @@
 """A trace for the commands that serve one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How the tests of `pagesim waste`, `simulate` and `sweep` run a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line: help, exit codes, one object on stdout, one line on stderr."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

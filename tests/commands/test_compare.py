@@ -1,7 +1,5 @@
 """`pagesim compare` of what `pagesim simulate` wrote: two results in a table."""
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import redirect_stdout

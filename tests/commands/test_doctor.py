@@ -1,7 +1,5 @@
 """`pagesim doctor`: every way a machine can be, and no way to make it crash."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

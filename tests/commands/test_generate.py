@@ -1,7 +1,5 @@
 """`pagesim generate`: text, token ids, records, and input that cannot be used."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pagesim grade`: exit codes, the object, the table."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

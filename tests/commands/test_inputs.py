@@ -1,7 +1,5 @@
 """No command writes over what it reads: every input beside every output, by every name."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Ctrl-C, names that are no text, a full disk behind stdout: a line, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

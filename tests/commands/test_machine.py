@@ -1,7 +1,5 @@
 """The machine of a simulation: what `pagesim size` says, or a model and a GPU by name."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

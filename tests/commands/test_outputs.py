@@ -1,7 +1,5 @@
 """The outputs of commands: checked before any work, and blamed by name."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command lines of docs/cli.md are run as they stand, one after another, in one folder."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

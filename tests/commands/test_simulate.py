@@ -1,7 +1,5 @@
 """`pagesim simulate`: JSON, tables, and one line for bad input."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """`pagesim size`: the keys of its JSON, its text, and one line for every nonsense."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

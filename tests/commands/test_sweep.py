@@ -1,7 +1,5 @@
 """`pagesim sweep`: a grid in, a line a cell out."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

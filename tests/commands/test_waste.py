@@ -1,7 +1,5 @@
 """`pagesim waste`: shares as JSON and as pictures, of a file and of the paper's preset."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

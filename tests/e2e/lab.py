@@ -1,7 +1,5 @@
 """JupyterLab on a port of its own, and what a reader does in it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """What the picture shows: words in physical blocks, slot numbers, rows, the first step."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An x-ray as a film: what a program reads lights up, and m, \u2113 and acc move."""
 
-from __future__ import annotations
-
 import pagesim
 from tests.e2e.browser import Page
 from tests.timeline.test_film import READS, story

@@ -1,7 +1,5 @@
 """No arrow on a number, no cut label, no sign on a box; what overlaps is test_layout's."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim

@@ -1,7 +1,5 @@
 """What a file says is text, whatever it looks like, in every host of the player."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from html import escape

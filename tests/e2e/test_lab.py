@@ -1,7 +1,5 @@
 """JupyterLab: the chapters run, and the player in them does what its reader asks."""
 
-from __future__ import annotations
-
 import json
 
 import nbformat

@@ -1,7 +1,5 @@
 """Nothing overlaps, at any width, in any state: words, badges, arrows and chips are measured."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from pathlib import Path

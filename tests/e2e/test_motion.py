@@ -1,7 +1,5 @@
 """What a step moves is seen on its way: briefly, never in the way, and only where it is wanted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Two runs linked: stepped together, what differs is marked, one keyboard for both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The scheduler's queues in the player: seen, stepped through, never in the way of the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`make site`: the chapters as pages that need no server, with players that are alive."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Light and dark: the player follows, and every text stays readable in both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """vLLM V1 in the player: one queue, hits from its middle, the preempted, steps in flight."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -12,8 +12,6 @@ each of them. An answer that changes a few lines of an earlier one is told by th
 Lines with neither sign say which place is meant; an empty comment stands between two places.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

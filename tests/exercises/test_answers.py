@@ -4,8 +4,6 @@ The answers are those of tests/data/answers. A few of each exercise are tried he
 `make nightly` tries all of them, the kernels' too, and by both (PAGESIM_ANSWERS=all).
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from itertools import islice

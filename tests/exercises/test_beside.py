@@ -1,7 +1,5 @@
 """The counterexample in the player: at the step that matters, beside the learner's own run."""
 
-from __future__ import annotations
-
 import os
 import random
 from dataclasses import replace

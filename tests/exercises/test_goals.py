@@ -1,7 +1,5 @@
 """Answers that are measured: a goal accepts some, and says what is wrong with the others."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

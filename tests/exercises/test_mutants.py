@@ -4,8 +4,6 @@
 kernels' mutants take minutes.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

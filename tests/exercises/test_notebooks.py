@@ -1,7 +1,5 @@
 """The notebooks of the exercises: made from the registry, for students and for teachers."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

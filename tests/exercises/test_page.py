@@ -1,7 +1,5 @@
 """A page becomes an exercise; what is wrong with one is named with its file and line."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 of all in grading/test_exercises.py), `make nightly` everything: PAGESIM_GRADE_ALL.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

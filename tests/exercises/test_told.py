@@ -1,7 +1,5 @@
 """What the first chapters tell a student whose mistake they know, and one whose they do not."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How a verdict looks, in a terminal and in a notebook."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

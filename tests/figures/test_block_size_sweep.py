@@ -1,7 +1,5 @@
 """Columns are the means of each block size, and the rule of thumb stands under them."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.figures import style

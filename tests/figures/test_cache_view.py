@@ -1,7 +1,5 @@
 """Pictures of a cache look at a State; whatever has pages is read, and the rest is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What every figure owes its readers: words apart, the same bytes, its numbers in its alt text."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

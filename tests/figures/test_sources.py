@@ -1,7 +1,5 @@
 """Every figure takes what there is: a run, its timeline, what was printed, a trace; no more."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The explorer: controls from ranges, another run on a change, and words for what does not fit."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 from collections.abc import Callable

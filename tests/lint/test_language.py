@@ -5,8 +5,6 @@ Markdown files, and the player's scripts and style. A line that needs such a phr
 ALLOWED.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """The committed chapters, one pytest parameter each, with the marker of what it relies on."""
 
-from __future__ import annotations
-
 import functools
 import html
 import re

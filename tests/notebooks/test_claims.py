@@ -1,7 +1,5 @@
 """Numbers that the prose repeats are those that the cells printed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every chapter has the same frame: number, goals, what it needs, time, vLLM's files, links."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Predict, then look: no chapter shows an answer before its reader has asked for it."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Chapter 3's Triton primer: its kernel is section 3's loop in 20 lines; no word is left unsaid."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The site's pages, read without a browser: nothing from elsewhere, no TeX left, answers folded."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

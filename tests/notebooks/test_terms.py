@@ -1,7 +1,5 @@
 """The term base: a term is bold where it is defined, and one thing has one name."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

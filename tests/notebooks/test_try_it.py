@@ -1,7 +1,5 @@
 """The Try-it lines run as they are written: what they tell is done in the chapter, and executed."""
 
-from __future__ import annotations
-
 import ast
 import io
 import linecache

@@ -3,8 +3,6 @@
 The chapters themselves are run by `make notebooks`, which runs them with triton, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small timeline files written by hand, and what a reader of the format makes of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One sequence, one colour: in the player, in the still picture and in the figures."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions have their answers from the recorded step, in Python as in the player."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

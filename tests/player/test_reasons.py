@@ -1,7 +1,5 @@
 """Reasons are the step's own and belong to what is asked: why a block answers, and why not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

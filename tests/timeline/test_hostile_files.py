@@ -1,7 +1,5 @@
 """Damaged and made-up files: an error with file and line, or a run that holds together."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """What a run weighs, and that small hostile files cannot make it weigh much."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """Two runs on one page: what may be compared, and what the page carries."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

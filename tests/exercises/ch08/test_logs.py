@@ -1,7 +1,5 @@
 """The start logs of exercise 8.2: what they say of themselves is within what is computed."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim

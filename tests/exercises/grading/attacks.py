@@ -5,8 +5,6 @@ process (``pid``), a file of another submission (``file``), an empty folder (``f
 that listens (``port``).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Attacks on the grading itself: whatever the process does, it is worth nothing but its answers."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

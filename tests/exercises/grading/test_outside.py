@@ -1,7 +1,5 @@
 """Attacks on the world outside: stopped in the sandbox, and seen to work without it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

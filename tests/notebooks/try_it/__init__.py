@@ -3,8 +3,6 @@
 What a line asks to write is written there as well.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from tests.notebooks.try_it.line import Lines, Try

@@ -1,7 +1,5 @@
 """A Try-it line: its words, and the changes of the source that it tells its reader to make."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 Changes = dict[str, dict[str, str]]

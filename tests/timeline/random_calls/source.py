@@ -3,8 +3,6 @@
 `subject` is what is recorded, `live` what it looks like now, told by the objects themselves.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
