@@ -1,4 +1,4 @@
-"""How the tests of `pagesim waste`, `simulate` and `sweep` run a command."""
+"""How the tests of the command line run a command, and read what it prints."""
 
 import json
 from pathlib import Path
@@ -13,19 +13,42 @@ KEYS = ["token", "reserved", "internal", "external", "free", "batch"]
 SMALL = ("--slots", "1000", "--max-len", "256")
 
 
-def run(*arguments: str | Path) -> int:
+def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as left:
         cli.main([str(argument) for argument in arguments])
     assert isinstance(left.value.code, int)
     return left.value.code
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
-    assert run(*arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == "" and out.count("\n") == 1
-    value: dict[str, Any] = json.loads(out)
-    return value
+class Shell:
+    """Where commands are run; it may have typed the first words of each already."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *before: str) -> None:
+        self._capsys, self._before = capsys, before
+
+    def printed(self, *arguments: object, code: int = 0) -> tuple[str, str]:
+        """What a command that ends with this code prints on stdout, and on stderr."""
+        self._capsys.readouterr()
+        ended = run(*self._before, *arguments)
+        out, err = self._capsys.readouterr()
+        assert ended == code, out + err
+        return out, err
+
+    def __call__(self, *arguments: object, code: int = 0) -> str:
+        """What a command prints on stdout."""
+        return self.printed(*arguments, code=code)[0]
+
+    def answer(self, *arguments: object, code: int = 0) -> dict[str, Any]:
+        """The one object that a command prints with --json."""
+        out, err = self.printed(*arguments, "--json", code=code)
+        assert err == "" and out.count("\n") == 1
+        return json.loads(out)
+
+    def refusal(self, *arguments: object) -> str:
+        """The one line with which a command refuses what it is given."""
+        out, err = self.printed(*arguments, code=2)
+        assert out == "" and err.startswith("pagesim: ") and err.count("\n") == 1, err
+        return err
 
 
 def written(folder: Path) -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from pagesim import cli
 from pagesim.commands import common
+from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch00
 
@@ -52,13 +53,7 @@ ROLES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("peak", "dtype", "kv_cache_dtype"), "words"),
     },
     "sweep": {"grid": "file", "out": "output"},
-    "waste": {
-        "file": "file",
-        "slots": "file",
-        "out": "output",
-        "model": "words",
-        "gpu": "words",
-    },
+    "waste": {"file": "file", "slots": "file", "out": "output", "model": "words", "gpu": "words"},
 }
 """What each parameter names that is no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""
@@ -142,12 +137,7 @@ def seen(folder: Path) -> dict[Path, bytes | None]:
 @pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
 @pytest.mark.parametrize(("name", "read", "written", "way"), PAIRS)
 def test_no_output_is_an_input(
-    name: str,
-    read: str,
-    written: str,
-    way: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    name: str, read: str, written: str, way: str, tmp_path: Path, shell: Shell
 ) -> None:
     folder, other = tmp_path / "inputs", tmp_path / "other"
     for each in (folder, other):
@@ -163,20 +153,13 @@ def test_no_output_is_an_input(
             continue
         words += [value] if isinstance(one, click.Argument) else [one.opts[0], value]
     before = seen(tmp_path)
-    with pytest.raises(SystemExit) as left:
-        cli.main([*name.split(), *map(str, words)])
-    printed, err = capsys.readouterr()
-    assert left.value.code == 2
-    assert printed == "" and err.count("\n") == 1 and "the input" in err, err
+    assert "the input" in shell.refusal(*name.split(), *words)
     assert seen(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["config.json", "new.jsonl.gz"])
 def test_the_package_s_own_model_is_an_input(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     from pagesim import kernels
 
@@ -185,7 +168,6 @@ def test_the_package_s_own_model_is_an_input(
     shutil.copytree(own / "tiny_llm" / "walk", out.parent)
     monkeypatch.setattr(kernels, "__path__", [str(tmp_path)])
     before = seen(out.parent)
-    with pytest.raises(SystemExit) as left:
-        cli.main(["generate", "walk", "--prompt", "k>c;?k", "--record", str(out)])
-    assert left.value.code == 2 and "is in the input" in capsys.readouterr().err
+    error = shell.refusal("generate", "walk", "--prompt", "k>c;?k", "--record", out)
+    assert "is in the input" in error
     assert seen(out.parent) == before
