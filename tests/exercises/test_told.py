@@ -7,15 +7,12 @@ from typing import Any
 
 import pytest
 
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
+from pagesim import exercises
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import plain
-from tests.exercises.answers import written
+from tests.exercises.answers import needs, written
 
 WORDS = {
     ("0.1", "from_zero"): "no block has two owners here",
@@ -81,8 +78,7 @@ WORDS = {
 def test_the_verdict_names_the_cause(number: str, name: str) -> None:
     """Of a typical wrong answer, or of one in tests/data/answers."""
     exercise = exercises.get(number)
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
+    needs(exercise)
     others = {answer.note: answer for answer in written(number)}
     wrong = exercise.wrong[name] if name in exercise.wrong else others[name].load()
     verdict = exercise.check(wrong)
