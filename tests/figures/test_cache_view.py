@@ -87,14 +87,12 @@ def test_what_holds_no_pages_is_refused_by_name(tmp_path: Path, cache: State) ->
 
 
 def test_the_lists_of_a_cache_are_those_that_it_names() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 6, 0, enable_caching=True, watermark=0.0)
-    for seq_id in (0, 1):
-        manager.allocate(pagesim.SequenceGroup("r", [pagesim.Sequence(seq_id, [*range(9)], 4)]))
-    manager.free(pagesim.Sequence(0, [1], 4))
-    manager.free(pagesim.Sequence(1, [1], 4))
-    picture = figures.block_layout(manager)
+    story = pagesim.Story(gpu_blocks=6, block_size=4, caching=True)
+    for writer in [story.arrive(range(9)) for _ in range(2)]:
+        writer.leave()
+    picture = figures.block_layout(story.manager)
     assert [word for word in shown(picture) if word.endswith(("list", "evictor"))] == list(
-        manager.state().lists
+        story.manager.state().lists
     )
     assert shown(picture).count("next") == 1
     thick = [p for p in rectangles(picture) if p.get_linewidth() == figures.style.THICK]

@@ -52,13 +52,12 @@ def test_a_wrong_reason_belongs_to_what_is_asked(node: Any) -> None:
 
 
 def test_a_wrong_choice_of_a_cached_block(node: Any) -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(2, 4, 0, watermark=0.0, enable_caching=True)
-    with pagesim.record(manager) as run:
-        for i, tokens in enumerate(([1, 2, 3, 4], [5, 6], [1, 2, 9, 9], [7, 7])):
-            seq = pagesim.Sequence(i, tokens, 2)
-            manager.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
-            if i < 2:
-                manager.free(seq)
+    story = pagesim.Story(gpu_blocks=4, block_size=2, caching=True)
+    for tokens in ([1, 2, 3, 4], [5, 6]):
+        story.arrive(tokens).leave()
+    for tokens in ([1, 2, 9, 9], [7, 7]):
+        story.arrive(tokens)
+    run = story.run
     found, evicted = run.find(kind="hit")[0], run.find(kind="evict")[0]
     assert reasons(node, run, Question(found, "?", "found"), 1, 3) == [
         "block 1 holds other tokens",
