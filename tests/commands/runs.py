@@ -51,10 +51,14 @@ class Shell:
         return err
 
 
+def requests(path: Path, *rows: str) -> Path:
+    """A file of requests, a row for each: when it arrives, and its tokens."""
+    path.write_text("\n".join(["arrival_s,prompt_tokens,output_tokens", *rows, ""]))
+    return path
+
+
 def written(folder: Path) -> Path:
     """A trace of 40 requests."""
     workload = gamma(40, 60, 1.0, 40, 0.8, rate=4.0, seed=1, max_len=256)
-    lines = [f"{r.arrival_s},{r.prompt_tokens},{r.output_tokens}\n" for r in workload]
-    path = folder / "trace.csv"
-    path.write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(lines))
-    return path
+    rows = [f"{r.arrival_s},{r.prompt_tokens},{r.output_tokens}" for r in workload]
+    return requests(folder / "trace.csv", *rows)

@@ -64,11 +64,6 @@ def test_no_command_shows_the_help(shell: Shell) -> None:
     assert "Commands:" in shell()
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "--loud"], ["replay"]])
-def test_bad_usage_is_one_line_and_2(arguments: list[str], shell: Shell) -> None:
-    shell.refusal(*arguments)
-
-
 @pytest.mark.parametrize("ok", [True, False])
 def test_doctor_prints_findings_and_remedies(
     ok: bool, monkeypatch: pytest.MonkeyPatch, shell: Shell
@@ -111,20 +106,6 @@ def test_replay_plays_the_longest_part_or_the_one_asked_for(tmp_path: Path, shel
     assert "<title>block_table-edge-106.jsonl.gz, part" in out.read_text()
     assert "part 2 of 22" in shell("replay", GOOD, "-o", out, "--part", "2")
     assert "part 2 of 22" in out.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([GOOD, "-o", "x.html", "--part", "99"], "has the parts 1 to 22"),
-        ([GOOD, "--part", "1"], "give one FILE and -o"),
-        ([GOOD, GOOD, "-o", "x.html"], "give one FILE and -o"),
-    ],
-)
-def test_replay_with_options_that_do_not_fit(
-    arguments: list[str | Path], words: str, shell: Shell
-) -> None:
-    assert words in shell.refusal("replay", *arguments)
 
 
 def bad_file(folder: Path, name: str) -> Path:

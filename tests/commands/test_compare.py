@@ -10,7 +10,7 @@ import pytest
 
 from pagesim.simulation import simulate
 from pagesim.workload import load
-from tests.commands.runs import SMALL, Shell, run, written
+from tests.commands.runs import SMALL, Shell, requests, run, written
 
 pytestmark = pytest.mark.ch01
 
@@ -77,8 +77,8 @@ def test_rows_of_requests_give_what_the_summary_says(
 
 
 def test_what_is_not_finished_is_in_no_latency(shell: Shell, tmp_path: Path) -> None:
-    trace, out = tmp_path / "never.csv", tmp_path / "requests.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,90,2\n0,4,2\n0,99,9\n")
+    trace = requests(tmp_path / "never.csv", "0,90,2", "0,4,2", "0,99,9")
+    out = tmp_path / "requests.csv"
     command = ("simulate", trace, "--policy", "v1", "--slots", "64", "--max-len", "100")
     (tmp_path / "s.json").write_text(shell(*command, "--requests", out, "--json", code=1))
     measures = shell.answer("compare", out, tmp_path / "s.json")["measures"]

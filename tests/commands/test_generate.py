@@ -152,41 +152,6 @@ def test_prompts_that_0_6_4_answers_wrongly_are_named(tmp_path: Path, generate: 
     assert found["misread"] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["walk"], "there is no prompt: give --prompt or --prompt-file"),
-        (["nowhere", "--prompt", "x"], "nowhere: there is no such folder. Give a folder"),
-        (["walk", "--prompt", "ä"], "--prompt: 'ä' is not a letter of the maps"),
-        (["walk", "--prompt", "?a", "--prompt", "[99]"], "--prompt 2: the prompt contains token"),
-        (["walk", "--prompt", "[]"], "--prompt: the prompt is empty"),
-        (["walk", "--prompt", "?a", "--top-p", "0"], "top_p = 0.0: it must be above 0"),
-        (
-            ["walk", "--prompt", "?a", "--n", "2", "--preemption", "recompute"],
-            "--prompt: 2 samples",
-        ),
-        (["walk", "--prompt", "?a", "--engine", "v1", "--preemption", "swap"], "V1 does not swap"),
-        (["walk", "--prompt", "?a", "--engine", "v1", "--beams", "2"], "--prompt: beams = 2"),
-        (["walk", "--prompt", "?a", "--device", "moon"], "device 'moon': "),
-        (["walk", "--prompt", "?a", "--device", "meta"], "device 'meta': "),
-        (["walk", "--prompt", "[1, 2.0]"], "--prompt: 2.0 is not a token id"),
-        (["walk", "--prompt", "?a", "--blocks", 10**12], "blocks of 16 slots take 7,629,395 GiB"),
-        (["walk", "--prompt", "?a", "--cpu-blocks", 10**12, "--preemption", "swap"], " GiB"),
-        (["walk", "--prompt", "?a", "--n", 10**9], " GiB"),
-        (["walk", "--prompt", "?a", "--max-tokens", sys.maxsize], " GiB"),
-        (["walk", "--prompt", "?a", "--block-size", sys.maxsize], " GiB"),
-        (
-            ["walk", "--prompt", "?a", "--backend", "numpy", "--dtype", "bfloat16"],
-            "backend 'numpy' reads float32 or float16 on the CPU, but the model is torch.bfloat16",
-        ),
-    ],
-)
-def test_what_cannot_be_used_is_one_line_and_2(
-    arguments: list[str], message: str, generate: Shell
-) -> None:
-    assert message in generate.refusal(*arguments)
-
-
 def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path, generate: Shell) -> None:
     file = tmp_path / "prompts.txt"
     with file.open("wb") as made:

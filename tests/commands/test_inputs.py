@@ -15,48 +15,35 @@ from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch00
 
-ROLES: dict[str, dict[str, str]] = {
-    "compare": {"a": "file", "b": "file", "out": "output", "titles": "words"},
+NAMES = {
+    "compare": {"file": "a b", "output": "out", "words": "titles"},
     "doctor": {},
     "exercises list": {},
-    "exercises release": {"folder": "made"},
-    "exercises solutions": {"folder": "made"},
-    "fit": {
-        "file": "file",
-        "out": "output",
-        "name": "words",
-        "source": "words",
-        "licence": "words",
-    },
+    "exercises release": {"made": "folder"},
+    "exercises solutions": {"made": "folder"},
+    "fit": {"file": "file", "output": "out", "words": "name source licence"},
     "generate": {
-        "model": "folder",
-        "prompt_file": "file",
-        "record": "output",
-        "prompts": "words",
-        "device": "words",
+        "folder": "model",
+        "file": "prompt_file",
+        "output": "record",
+        "words": "prompts device",
     },
-    "grade": {"folder": "folder", "table": "output"},
-    "play": {"file": "file", "out": "output", "title": "words", "steps": "words"},
-    "replay": {"files": "file", "out": "output"},
-    "simulate": {
-        "file": "file",
-        "slots": "file",
-        "record": "output",
-        "page": "output",
-        "requests": "output",
-        "model": "words",
-        "gpu": "words",
-    },
-    "size": {
-        "config": "file",
-        **dict.fromkeys(("model", "memory", "engine", "gpu_memory"), "words"),
-        **dict.fromkeys(("peak", "dtype", "kv_cache_dtype"), "words"),
-    },
-    "sweep": {"grid": "file", "out": "output"},
-    "waste": {"file": "file", "slots": "file", "out": "output", "model": "words", "gpu": "words"},
+    "grade": {"folder": "folder", "output": "table"},
+    "play": {"file": "file", "output": "out", "words": "title steps"},
+    "replay": {"file": "files", "output": "out"},
+    "simulate": {"file": "file slots", "output": "record page requests", "words": "model gpu"},
+    "size": {"file": "config", "words": "model memory engine gpu_memory peak dtype kv_cache_dtype"},
+    "sweep": {"file": "grid", "output": "out"},
+    "waste": {"file": "file slots", "output": "out", "words": "model gpu"},
 }
-"""What each parameter names that is no number, flag or choice. ``made`` is a folder of notebooks,
+"""What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""
+
+ROLES = {
+    command: {name: role for role, names in roles.items() for name in names.split()}
+    for command, roles in NAMES.items()
+}
+"""By command: what each parameter names."""
 
 
 def commands(group: click.Group = cli.cli, before: str = "") -> Iterator[tuple[str, click.Command]]:

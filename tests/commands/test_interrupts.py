@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from tests.commands.runs import Shell
+from tests.commands.runs import Shell, requests
 
 pytestmark = [
     pytest.mark.ch00,
@@ -94,7 +94,7 @@ def test_names_that_are_no_text_are_replayed_and_drawn(
 ) -> None:
     trace = (ROOT / "tests/data/block_table-edge-106.jsonl.gz").read_bytes()
     Path(os.fsdecode(odd) + ".jsonl.gz").write_bytes(trace)
-    Path(os.fsdecode(odd) + ".csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    requests(Path(os.fsdecode(odd) + ".csv"), "0,5,5")
     for arguments in (
         ["replay", odd + b".jsonl.gz", "-o", odd + b".html"],
         ["waste", odd + b".csv", "--out", odd + b".svg"],
@@ -107,9 +107,8 @@ def test_names_that_are_no_text_are_replayed_and_drawn(
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_closed_stream_stops_nothing(closed: int, tmp_path: Path) -> None:
     """`pagesim … >&-` or `2>&-`: Python then has None for it."""
-    requests, out = tmp_path / "requests.csv", tmp_path / "run.jsonl"
-    requests.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
-    command = [sys.executable, "-m", "pagesim", "simulate", requests, "--record", out]
+    trace, out = requests(tmp_path / "requests.csv", "0,5,5"), tmp_path / "run.jsonl"
+    command = [sys.executable, "-m", "pagesim", "simulate", trace, "--record", out]
     line = f"exec {shlex.join(map(str, command))} {closed}>&-"
     assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
     assert len(pagesim.load(out)) > 0

@@ -62,26 +62,6 @@ def test_a_model_and_a_card_are_a_pool_and_a_clock(shell: Shell, trace: Path) ->
     assert words in shell("simulate", trace)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--gpu", "tpu"], "unknown GPU 'tpu': there are a100-40gb"),
-        (["--model", "gpt-5"], "unknown preset 'gpt-5'"),
-        (["--model", "opt-175b"], "the weights of opt-175b take 350 GB"),
-        (["--model", "llama-3.1-8b", "--tp", "3"], "tp is 3, which does not divide the 32 heads"),
-        (["--pool", "7", "--kv-gib", "1"], "give one of pool and kv_gib"),
-        (["--pool", "nowhere.json"], "--pool nowhere.json: must be a number of slots, or"),
-        (["--pool", "TRACE"], "must be a number of slots, or"),
-    ],
-)
-@pytest.mark.parametrize("command", ["simulate", "waste"])
-def test_a_machine_that_cannot_be_is_one_line(
-    shell: Shell, trace: Path, command: str, arguments: list[str], message: str
-) -> None:
-    given = [str(trace) if each == "TRACE" else each for each in arguments]
-    assert message in shell.refusal(command, trace, *given)
-
-
 def test_the_clock_of_the_papers_model_is_the_default() -> None:
     assert Roofline.for_model("opt-13b") == Roofline()
     assert Roofline.for_model("mixtral-8x7b", "h100", 2).flops_per_token == 25.8e9

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from tests.commands.runs import Shell, run
+from tests.commands.runs import Shell, requests, run
 
 pytestmark = pytest.mark.ch00
 
@@ -20,13 +20,12 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     story.arrive([1, 2, 3])
     story.run.save(tmp_path / "run.jsonl.gz")
     (tmp_path / "recording.jsonl.gz").write_bytes(TRACE.read_bytes())
-    (tmp_path / "requests.svg").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
-    requests = tmp_path / "requests.svg"
+    trace = requests(tmp_path / "requests.svg", "0,5,5")
     return {
         "play": tmp_path / "run.jsonl.gz",
         "replay": tmp_path / "recording.jsonl.gz",
-        "simulate": requests,
-        "waste": requests,
+        "simulate": trace,
+        "waste": trace,
     }
 
 

@@ -12,7 +12,7 @@ from pagesim.commands.simulate import simulate
 from pagesim.commands.waste import waste
 from pagesim.simulation import Limits, Paged, PagedV1
 from pagesim.timeline import load
-from tests.commands.runs import KEYS, SMALL, Shell, run
+from tests.commands.runs import KEYS, SMALL, Shell, requests, run
 
 pytestmark = pytest.mark.ch01
 
@@ -47,38 +47,6 @@ def test_simulate_says_no_when_nothing_fits(shell: Shell, trace: Path) -> None:
     assert "40 requests were ignored" in shell(*arguments, code=1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
-        (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
-        (["waste", "TRACE", "--slots", "0"], "0 is not between 1 and"),
-        (["waste", "TRACE", "--out", "waste.jpg"], "waste.jpg: must end in .svg, .png or .pdf"),
-        (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
-        (["waste", "BAD"], "bad.csv:2"),
-        (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
-        (
-            ["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"],
-            "num_cpu_blocks=3 does not apply to",
-        ),
-        (
-            ["waste", "TRACE", "--policy", "max", "--block-size", "8"],
-            "block_size=8 does not apply to",
-        ),
-        (["waste", "TRACE", "--samples", "3", "--slots", "1000"], "no CPU swap space"),
-        (["waste", "TRACE", "--watermark", "2"], "watermark must be between 0 and 1, not 2.0"),
-        (["simulate", "nowhere.csv"], "nowhere.csv"),
-    ],
-)
-def test_bad_input_is_one_line_that_says_where(
-    shell: Shell, trace: Path, tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_text("arrival_s,prompt_tokens,output_tokens\n0,-5,1\n")
-    files = {"TRACE": str(trace), "BAD": str(bad)}
-    assert message in shell.refusal(*(files.get(argument, argument) for argument in arguments))
-
-
 def test_samples_share_and_need_room_on_the_cpu(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--saturated", "--samples", "3", *SMALL)
     value = shell.answer(*arguments, "--cpu-blocks", "10000")
@@ -91,8 +59,7 @@ def test_samples_share_and_need_room_on_the_cpu(shell: Shell, trace: Path) -> No
 
 
 def test_samples_in_chunked_steps_keep_to_the_token_budget(shell: Shell, tmp_path: Path) -> None:
-    trace = tmp_path / "samples.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,1,20\n0,3,5\n0,3,5\n0,3,5\n")
+    trace = requests(tmp_path / "samples.csv", "0,1,20", *["0,3,5"] * 3)
     few = ("--slots", "800", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "2")
     three = ("--enable-chunked-prefill", "--samples", "3", "--cpu-blocks", "400")
     simulate = ("simulate", trace, *few, *three, "--max-num-batched-tokens")
@@ -103,8 +70,7 @@ def test_samples_in_chunked_steps_keep_to_the_token_budget(shell: Shell, tmp_pat
 
 
 def test_who_is_stuck_is_told(shell: Shell, tmp_path: Path) -> None:
-    trace = tmp_path / "stuck.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,30\n0.001,30,3\n")
+    trace = requests(tmp_path / "stuck.csv", "0,4,30", "0.001,30,3")
     few = ("--slots", "40", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "4")
     chunks = ("--max-num-batched-tokens", "8", "--enable-chunked-prefill")
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
@@ -127,8 +93,7 @@ def test_a_trace_is_not_blamed_for_what_an_option_says(
 
 def test_v1_takes_the_steps_of_its_api_server(shell: Shell, tmp_path: Path) -> None:
     """A prompt of 30,000 tokens, and one answer token: every iteration is a chunk."""
-    trace = tmp_path / "long.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,30000,1\n")
+    trace = requests(tmp_path / "long.csv", "0,30000,1")
     long = ("simulate", trace, "--model", "llama-3.1-8b", "--kv-gib", "9", "--max-len", "32768")
     for gpu, policy, more, chunks in (
         ("a100-80gb", "v1", (), 15),
@@ -180,8 +145,8 @@ def test_cached_blocks_have_a_colour_in_the_picture(trace: Path, tmp_path: Path)
 
 
 def test_who_waits_forever_in_v1_is_named(shell: Shell, tmp_path: Path) -> None:
-    trace, out = tmp_path / "never.csv", tmp_path / "requests.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n0,4,2\n")
+    trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2", "0,4,2")
+    out = tmp_path / "requests.csv"
     arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
     why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
     value = shell.answer(*arguments, code=1)

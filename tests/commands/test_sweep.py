@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pagesim.commands.sweep import ROWS
-from tests.commands.runs import Shell
+from tests.commands.runs import Shell, requests
 
 pytestmark = pytest.mark.ch01
 
@@ -66,8 +66,7 @@ def test_what_is_wrong_is_a_line_for_each_reason(shell: Shell, tmp_path: Path) -
 
 @pytest.mark.usefixtures("threads")
 def test_a_cell_whose_requests_wait_forever_is_named(shell: Shell, tmp_path: Path) -> None:
-    trace = tmp_path / "never.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n")
+    trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2")
     given = sweep(tmp_path, workload=[str(trace)], policy=["paged", "v1"], pool=[64, 640])
     value = shell.answer(*given, code=1)
     assert (value["done"], value["failed"], value["stuck"]) == (4, 0, [2])

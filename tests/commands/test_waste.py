@@ -20,11 +20,7 @@ def test_waste_of_a_file(shell: Shell, trace: Path, policy: str) -> None:
     assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
 
 
-def test_waste_of_the_papers_preset(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
+def test_waste_of_the_papers_preset(shell: Shell, small_paper: None) -> None:
     value = shell.answer("waste", "--preset", "paper-figure-2")
     assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
     assert "SOSP '23" in value["source"]
@@ -53,13 +49,7 @@ def test_waste_draws_what_it_says(shell: Shell, trace: Path, tmp_path: Path, suf
         assert f"{share:.1f}" in out.read_text()
 
 
-def test_the_calibration_is_in_the_picture_of_the_preset(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
+def test_the_calibration_is_in_the_picture_of_the_preset(small_paper: None, tmp_path: Path) -> None:
     out = tmp_path / "waste.svg"
     assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
     words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())

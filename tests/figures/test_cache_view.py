@@ -10,6 +10,7 @@ from pagesim.figures.cache_view import cache_view
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.journal.state import State, TableState
 from pagesim.workload import Request
+from tests.commands.runs import requests
 from tests.figures.charts import rectangles, shown
 from tests.figures.conftest import MakeCache, cache_of
 
@@ -68,8 +69,7 @@ def test_a_sequence_keeps_its_colour_when_others_leave() -> None:
 
 
 def test_what_holds_no_pages_is_refused_by_name(tmp_path: Path, cache: State) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    trace = requests(tmp_path / "trace.csv", "0,5,5")
     unrecorded = pagesim.simulate([Request("a", 0.0, 5, 5)], pool=48, progress=False)
     for draw in (figures.block_layout, figures.pool_map, figures.alt_text):
         with pytest.raises(TypeError, match="cannot draw an int: give a block manager"):
