@@ -21,8 +21,7 @@ return given.ids.map((id) => player.whyNot(s, event, question, id));
 
 def reasons(node: Any, run: pagesim.Timeline, question: Question, *ids: int) -> list[str]:
     """What is said of blocks that are chosen, and are no answer."""
-    message: list[str] = node(REASONS, run.annotate(questions=[question]), at=question.at, ids=ids)
-    return message
+    return node(REASONS, run.annotate(questions=[question]), at=question.at, ids=ids)
 
 
 def test_a_wrong_reason_belongs_to_what_is_asked(node: Any) -> None:

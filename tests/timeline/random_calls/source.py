@@ -20,8 +20,7 @@ class Source:
         self.run: Timeline | None = None
 
     def live(self) -> State:
-        state: State = self.subject.state()
-        return state
+        return self.subject.state()
 
     def step(self) -> None:
         raise NotImplementedError
