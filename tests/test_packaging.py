@@ -33,8 +33,7 @@ def read(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads(read("pyproject.toml"))["project"]
-    return table
+    return tomllib.loads(read("pyproject.toml"))["project"]
 
 
 def pins() -> dict[str, Requirement]:

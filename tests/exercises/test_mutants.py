@@ -54,8 +54,7 @@ def survivors(number: str) -> list[str]:
 
 def listed(exercise: Exercise) -> dict[str, str]:
     """Pattern of a change → why it makes no wrong answer."""
-    found: dict[str, str] = LISTED.get(exercise.number, {})
-    return found
+    return LISTED.get(exercise.number, {})
 
 
 def is_listed(exercise: Exercise, change: str) -> bool:

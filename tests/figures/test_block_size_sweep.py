@@ -3,11 +3,7 @@
 import pytest
 
 from pagesim.figures import style
-from pagesim.figures.charts.block_size_sweep import (
-    COLUMNS,
-    block_size_sweep,
-    half_a_block_each,
-)
+from pagesim.figures.charts.block_size_sweep import COLUMNS, block_size_sweep, half_a_block_each
 from pagesim.simulation import simulate
 from pagesim.workload import Request
 from tests.figures.charts import diamonds, fill, rectangles, shown

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,43 +18,7 @@ pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).parents[2]
 
-# What is struck out, by what is wrong with it; a sentence that has it, and one that must pass.
-PATTERNS = {
-    "for in place of because": (
-        r"[,;:] for (?:(?:it|they|there|then|we|nothing|none) (?!\w+ing\b)"
-        r"|not (?:all|every|each)\b|(?:a|an|the|no|its|their) \w+ (?:is|are|has|have|can|may)\b)",
-        "It resumes, for there is room again.",
-        "Blocks are freed, for example the first.",
-    ),
-    "leave away": (
-        r"\bleav(?:e|es|ing)(?: \S+){0,3} away\b|\bleft away\b",
-        "Leave the device away.",
-        "Omit the device.",
-    ),
-    "anew": (r"\banew\b", "The pool is made anew.", "The pool is made again."),
-    "for ever": (r"\bfor ever\b", "It waits for ever.", "It waits forever."),
-    "deal out": (
-        r"\bdeal(?:t|s|ing)?(?: \w+){0,2} out\b",
-        "The heads cannot be dealt out evenly.",
-        "The heads cannot be divided evenly.",
-    ),
-    "none of ours": (
-        r"\b(?:none|nothing|all|any) of (?:ours|theirs)\b|\bhas none of (?:its|their) own\b",
-        "The id is none of ours.",
-        "The id is unknown.",
-    ),
-    "takes itself back": (
-        r"\btakes? (?:itself|themselves) back\b",
-        "A call that fails takes itself back.",
-        "A call that fails is rolled back.",
-    ),
-    "one a one": (
-        r"\b(?:a|one) (?:row|line|frame|page|program|notebook|folder) an?"
-        r" (?:row|line|program|student|step|chapter|token|request|sequence)\b",
-        "The table has a row a request.",
-        "The table has one row per request.",
-    ),
-}
+PATTERNS = tomllib.loads((ROOT / "tests/data/phrases.toml").read_text(encoding="utf-8"))
 
 COVERED = (
     "*.md",
@@ -111,8 +76,8 @@ def bare(text: str, kind: str) -> str:
 def found(text: str) -> Iterator[tuple[str, str]]:
     """(what is wrong, the words around it) for each phrase in a text."""
     flat = "\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=#)", text))
-    for wrong, (pattern, _, _) in PATTERNS.items():
-        for match in re.finditer(pattern, flat, re.IGNORECASE | re.MULTILINE):
+    for wrong, phrase in PATTERNS.items():
+        for match in re.finditer(phrase["pattern"], flat, re.IGNORECASE | re.MULTILINE):
             yield wrong, flat[max(match.start() - 30, 0) : match.end() + 20]
 
 
@@ -146,8 +111,8 @@ PLACES = {
 def test_each_is_seen_where_people_read(place: str, tmp_path: Path) -> None:
     """Planted in each kind of text it is found, and the better sentence passes."""
     path = tmp_path / place
-    for wrong, (_, *sentences) in PATTERNS.items():
-        for sentence, seen in zip(sentences, ({wrong}, set[str]()), strict=True):
+    for wrong, phrase in PATTERNS.items():
+        for sentence, seen in ((phrase["wrong"], {wrong}), (phrase["right"], set[str]())):
             text = PLACES[place].replace("{}", sentence)
             path.write_text(text.replace("{{", "{").replace("}}", "}"))
             assert {name for name, _ in found(prose(path))} == seen
