@@ -28,6 +28,17 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def markdown(notebook: NotebookNode) -> list[str]:
+    """The texts between the code."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def source(number: str, cell_id: str) -> str:
+    """What stands in one cell of a chapter."""
+    (found,) = (cell.source for cell in chapter(number).cells if cell.id == cell_id)
+    return found
+
+
 def printed(cell: NotebookNode) -> str:
     """What a cell printed, the words of its pictures, and what an answer of it folds."""
     texts = [output.get("text", "") for output in cell.outputs]

@@ -7,7 +7,7 @@ import pytest
 import pagesim
 from pagesim import v1
 from pagesim.sizing import ModelSpec
-from tests.notebooks.chapters import chapter, printed
+from tests.notebooks.chapters import chapter, printed, source
 from tools.course import ROOT
 
 CLAIMS = (ROOT / "tests/data/claims.txt").read_text(encoding="utf-8").partition("\n\n")[2]
@@ -54,20 +54,16 @@ def test_the_prose_says_what_was_printed(claim: str) -> None:
 def test_the_latent_vector_of_chapter_8() -> None:
     """40,960 elements by definition, 576 as a latent vector, 71 times fewer."""
     v3 = ModelSpec.preset("deepseek-v3")
-    (text,) = (cell.source for cell in chapter("08").cells if cell.id == "latent-why")
     by_definition, latent = 128 * ((128 + 64) + 128), v3.latent_dim
     for number in (f"{by_definition:,}", f" {latent} ", f"{by_definition / latent:.0f} times"):
-        assert number in " ".join(text.split())
+        assert number in " ".join(source("08", "latent-why").split())
 
 
 def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:
     """Chapter 6, section 2: old chains are gone, head and tail, when they are asked for again."""
     space: dict = {"v1": v1, "pagesim": pagesim}
-    (cell,) = (each.source for each in chapter("09").cells if each.id == "stack")
-    exec(
-        cell.partition("sizes = ")[0].replace("manager.free(request)", "free(manager, request)"),
-        space,
-    )
+    cell = source("09", "stack").partition("sizes = ")[0]
+    exec(cell.replace("manager.free(request)", "free(manager, request)"), space)
 
     def found(order: int) -> float:
         def free(manager: v1.KVCacheManager, request: v1.Request) -> None:

@@ -15,7 +15,7 @@ import pytest
 from nbformat import NotebookNode
 
 from pagesim.lesson.agreement import agrees
-from tests.notebooks.chapters import CHAPTERS, chapter
+from tests.notebooks.chapters import CHAPTERS, chapter, markdown
 from tools.course import ROOT
 
 ASKED = re.compile(r"(\w+) = pagesim\.predict\(")
@@ -64,10 +64,8 @@ def lines_of(name: str) -> dict[int, tuple[str, list[Try]]]:
 def try_it_lines(notebook: NotebookNode) -> dict[int, str]:
     """The lines of a chapter by their number; 0 is one in the middle."""
     lines: dict[int, str] = {}
-    for cell in notebook.cells:
-        if cell.cell_type != "markdown":
-            continue
-        text, _, listed = cell.source.partition("### Try it\n")
+    for source in markdown(notebook):
+        text, _, listed = source.partition("### Try it\n")
         for line in re.findall(r"\*Try it:\*([^\n]+(?:\n[^\n]+)*)", text):
             assert 0 not in lines, "one such line a chapter can be named"
             lines[0] = line
@@ -92,7 +90,7 @@ def test_no_line_names_a_cell_by_its_id(name: str) -> None:
     """JupyterLab shows no ids."""
     notebook = chapter(name)
     ids = {cell.id for cell in notebook.cells if "-" in cell.id}
-    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    prose = "\n".join(markdown(notebook))
     assert {word for word in re.findall(r"`([^`]+)`", prose) if word in ids} == set()
 
 
