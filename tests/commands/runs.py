@@ -21,7 +21,7 @@ def run(*arguments: object) -> int:
 
 
 class Shell:
-    """Where commands are run; it may have typed the first words of each already."""
+    """Runs commands, and reads what they print; ``before`` are the first words of each."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], *before: str) -> None:
         self._capsys, self._before = capsys, before

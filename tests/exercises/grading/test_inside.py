@@ -69,7 +69,7 @@ def test_an_attack_is_worth_nothing(
 @pytest.mark.parametrize("prints", ["pass", "os.write(1, b'x')", "print('x', file=sys.__stdout__)"])
 def test_an_honest_answer_is_right_whatever_it_prints(prints: str, tmp_path: Path) -> None:
     right = "return [table[i // b] * b + i % b for i in range(n)]"
-    result = marked(tmp_path, slots("import os, sys", prints, right))
+    result = marked(tmp_path, slots("import os, sys", prints, right), seconds=3.0)
     assert [mark.points for mark in result.marks] == [mark.of for mark in result.marks]
 
 
