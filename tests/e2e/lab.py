@@ -106,8 +106,7 @@ class Lab:
 
     def cells(self, page: Page) -> list[dict[str, Any]]:
         """The cells as the notebook has them now."""
-        cells: list[dict[str, Any]] = page.js(CELLS)
-        return cells
+        return page.js(CELLS)
 
 
 @contextmanager
