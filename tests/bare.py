@@ -4,8 +4,6 @@ Prints one JSON object: what it found, and the file that it saved, to be compare
 process that has them all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.abc
 import json

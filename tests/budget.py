@@ -5,8 +5,6 @@ beyond the budget makes the run fail, and what is slow is named: cut examples, o
 to `make nightly`.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,34 +1,17 @@
 """pagesim where NumPy, tqdm, matplotlib and click are not installed: the same runs and files."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import pagesim
 from tests import bare
-
-ROOT = Path(__file__).parents[1]
-
-
-def child(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *args],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+from tests.kernels.children import python
 
 
 def test_the_same_runs_searches_and_files(tmp_path: Path) -> None:
-    done = child(str(Path(bare.__file__)), str(tmp_path))
+    done = python(str(Path(bare.__file__)), str(tmp_path))
     assert done.returncode == 0, done.stderr[-2000:]
     answer = json.loads(done.stdout)
     assert answer == {"found": bare.found(tmp_path), "there": []}
@@ -38,19 +21,19 @@ def test_the_same_runs_searches_and_files(tmp_path: Path) -> None:
 
 def test_importing_pagesim_loads_none_of_them() -> None:
     there = "{'numpy', 'tqdm', 'matplotlib', 'click'} & set(sys.modules)"
-    done = child("-c", f"import sys, pagesim; pagesim.v1; print({there})")
+    done = python("-c", f"import sys, pagesim; pagesim.v1; print({there})")
     assert (done.stdout, done.stderr) == ("set()\n", "")
 
 
 def test_importing_pagesim_loads_no_exercise_and_they_need_neither_torch_nor_triton() -> None:
     there = "print([n for n in ('pagesim.exercises', 'torch', 'kernels') if n in sys.modules]); "
     use = "import pagesim.exercises.notebooks as n; [n.notebook(c) for c in n.chapters()]; "
-    done = child("-c", f"import sys, pagesim; {there}{use}{there}")
+    done = python("-c", f"import sys, pagesim; {there}{use}{there}")
     assert (done.stdout, done.stderr) == ("[]\n['pagesim.exercises']\n", "")
 
 
 def test_what_needs_numpy_comes_when_it_is_asked_for() -> None:
-    done = child("-c", "from pagesim import *; print(sweep, simulate, workload.Request)")
+    done = python("-c", "from pagesim import *; print(sweep, simulate, workload.Request)")
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("simulate", "sweep", "workload", "Simulation"):
         assert name in dir(pagesim) and getattr(pagesim, name) is getattr(pagesim, name)
@@ -59,6 +42,6 @@ def test_what_needs_numpy_comes_when_it_is_asked_for() -> None:
 
 
 def test_what_needs_numpy_says_so() -> None:
-    hidden = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.bare import Hide; "
-    done = child("-c", f"{hidden}sys.meta_path.insert(0, Hide()); import pagesim; pagesim.simulate")
+    hidden = "import sys; from tests.bare import Hide; sys.meta_path.insert(0, Hide()); "
+    done = python("-c", f"{hidden}import pagesim; pagesim.simulate")
     assert done.stderr.strip().splitlines()[-1] == "ModuleNotFoundError: No module named 'numpy'"

@@ -1,7 +1,5 @@
 """A file of tests that takes too long is named, and makes a run fail in which all else passed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

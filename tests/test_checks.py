@@ -1,7 +1,5 @@
 """A call that is given junk says which argument it is, and what it should be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

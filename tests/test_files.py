@@ -1,7 +1,5 @@
 """What is written is there whole or not at all, beside it nothing stays, and no input is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

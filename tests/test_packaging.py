@@ -1,7 +1,5 @@
 """The ground: pyproject, pins, environment.yml, Makefile, .ci/run and README agree and work."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os
@@ -35,8 +33,7 @@ def read(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads(read("pyproject.toml"))["project"]
-    return table
+    return tomllib.loads(read("pyproject.toml"))["project"]
 
 
 def pins() -> dict[str, Requirement]:

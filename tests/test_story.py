@@ -1,7 +1,5 @@
 """A story: prompts arrive, words are written, sequences fork, swap and leave, and it is told."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -126,8 +124,6 @@ def test_what_cannot_be_done_is_said() -> None:
     one.leave()
     with pytest.raises(pagesim.UsageError, match="'a' has left: it cannot write"):
         one.write([1])
-    with pytest.raises(pagesim.UsageError, match="make it with record=True"):
-        Story(record=False).run  # noqa: B018
     with pytest.raises(TypeError):
         story.arrive([1.5])  # type: ignore[list-item]
 
@@ -211,12 +207,3 @@ def test_prefills_come_first_and_cached_tokens_are_left_out() -> None:
     assert batch.input_tokens.tolist() == [20, 9]
     assert batch.context_lens.tolist() == [8, 9] and batch.seq_lens.tolist() == [9, 10]
     assert story.batch().seq_ids == []
-
-
-def test_without_a_recording_nothing_listens() -> None:
-    story = Story(record=False)
-    story.arrive("a b c").write("b d")
-    assert story.words == {0: "a", 1: "b", 2: "c", 3: "d"}
-    with pagesim.record(story.manager) as run:
-        story.writers[0].leave()
-    assert len(run) == 1

@@ -1,7 +1,5 @@
 """The same story on V1: what it shares, what it finds, and what it does not have."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -172,9 +170,13 @@ def test_every_batch_writes_where_it_will_be_read(window: int | None, seed: int)
     assert min(done.values()) > 2 and hits > 20, (done, hits)
 
 
-def test_without_a_recording() -> None:
-    story = Story(record=False, engine="v1")
+@pytest.mark.parametrize("engine", ["v0", "v1"])
+def test_without_a_recording_nothing_listens(engine: str) -> None:
+    story = Story(record=False, engine=engine)
     story.arrive("a b c").write("b d")
     assert story.words == {0: "a", 1: "b", 2: "c", 3: "d"}
     with pytest.raises(pagesim.UsageError, match="make it with record=True"):
         story.run  # noqa: B018
+    with pagesim.record(story.manager) as run:
+        story.writers[0].leave()
+    assert len(run) == 1

@@ -3,8 +3,6 @@
 `make nightly` installs it, with what it asks for and nothing else (PAGESIM_INSTALL=1).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A sweep on a real Dask cluster of two processes. `make cluster` runs it, and `make check`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

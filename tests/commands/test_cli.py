@@ -1,7 +1,5 @@
 """The command line: help, exit codes, one object on stdout, one line on stderr."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 import pagesim
 from pagesim import cli, errors
 from pagesim.commands import findings as doctor
-from tests.commands.runs import run
+from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch00
 
@@ -40,9 +38,8 @@ def differing(tmp_path: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*command, "--help") == 0
-    shown = capsys.readouterr().out
+def test_help_has_an_example(command: list[str], shell: Shell) -> None:
+    shown = shell(*command, "--help")
     assert "Example:\n" in shown and f"    pagesim {' '.join(command)}".rstrip() in shown
 
 
@@ -63,52 +60,33 @@ def test_every_command_has_json() -> None:
             assert any("--json" in parameter.opts for parameter in command.params), name
 
 
-def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run() == 0
-    assert "Commands:" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "--loud"], ["replay"]])
-def test_bad_usage_is_one_line_and_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("pagesim: ") and err.count("\n") == 1
+def test_no_command_shows_the_help(shell: Shell) -> None:
+    assert "Commands:" in shell()
 
 
 @pytest.mark.parametrize("ok", [True, False])
 def test_doctor_prints_findings_and_remedies(
-    ok: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ok: bool, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     finding = doctor.Finding("torch", "ok" if ok else "missing", "a word", None if ok else "mend")
     report = doctor.Report((finding,), None)
     monkeypatch.setattr(doctor, "examine", lambda: report)
 
-    assert run("doctor") == (0 if ok else 1)
-    lines = capsys.readouterr().out.splitlines()
+    lines = shell("doctor", code=0 if ok else 1).splitlines()
     assert lines[0].split(maxsplit=2) == [finding.status, "torch", "a word"]
     assert lines[1:-1] == ([] if ok else [f"{'':<20}-> mend"])
     assert lines[-1] == ("The course can run." if ok else "The course cannot run yet: torch.")
-
-    assert run("doctor", "--json") == (0 if ok else 1)
-    out, err = capsys.readouterr()
-    assert json.loads(out) == report.as_dict() and err == ""
+    assert shell.answer("doctor", code=0 if ok else 1) == report.as_dict()
 
 
-def test_replay_of_equal_traces_is_0(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", GOOD, GOOD) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_replay_of_equal_traces_is_0(shell: Shell) -> None:
+    lines = shell("replay", GOOD, GOOD).splitlines()
     assert lines == [f"ok      {GOOD}: block_table, 192 of 192 operations compared"] * 2
 
 
-def test_replay_of_a_difference_is_1_and_names_it(
-    differing: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("replay", GOOD, differing) == 1
-    assert "differs.jsonl:4 op#2" in capsys.readouterr().out
-    assert run("replay", "--json", GOOD, differing) == 1
-    value = json.loads(capsys.readouterr().out)
+def test_replay_of_a_difference_is_1_and_names_it(differing: Path, shell: Shell) -> None:
+    assert "differs.jsonl:4 op#2" in shell("replay", GOOD, differing, code=1)
+    value = shell.answer("replay", GOOD, differing, code=1)
     assert value["ok"] is False
     assert [file["mismatch"] is None for file in value["files"]] == [True, False]
     assert value["files"][0] == {
@@ -121,33 +99,13 @@ def test_replay_of_a_difference_is_1_and_names_it(
     }
 
 
-def test_replay_plays_the_longest_part_or_the_one_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replay_plays_the_longest_part_or_the_one_asked_for(tmp_path: Path, shell: Shell) -> None:
     out = tmp_path / "run.html"
-    assert run("replay", GOOD, "-o", out, "--json") == 0
-    longest = json.loads(capsys.readouterr().out)["files"][0]
+    longest = shell.answer("replay", GOOD, "-o", out)["files"][0]
     assert (longest["part"], longest["parts"], longest["out"]) == (4, 22, str(out))
     assert "<title>block_table-edge-106.jsonl.gz, part" in out.read_text()
-    assert run("replay", GOOD, "-o", out, "--part", "2") == 0
-    assert "part 2 of 22" in capsys.readouterr().out
+    assert "part 2 of 22" in shell("replay", GOOD, "-o", out, "--part", "2")
     assert "part 2 of 22" in out.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([GOOD, "-o", "x.html", "--part", "99"], "has the parts 1 to 22"),
-        ([GOOD, "--part", "1"], "give one FILE and -o"),
-        ([GOOD, GOOD, "-o", "x.html"], "give one FILE and -o"),
-    ],
-)
-def test_replay_with_options_that_do_not_fit(
-    arguments: list[str | Path], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("replay", *arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and words in err and err.count("\n") == 1
 
 
 def bad_file(folder: Path, name: str) -> Path:
@@ -163,44 +121,36 @@ BAD += [("bad.jsonl.gz", "bad.jsonl.gz:1: the compressed file is damaged")]
 @pytest.mark.parametrize("command", ["replay", "play"])
 @pytest.mark.parametrize(("name", "words"), BAD)
 def test_a_bad_file_is_2_and_one_line(
-    command: str, tmp_path: Path, name: str, words: str, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, name: str, words: str, shell: Shell
 ) -> None:
     out_file = tmp_path / "run.html"
-    assert run(command, "--json", bad_file(tmp_path, name), "-o", out_file) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and words in err and err.count("\n") == 1
+    assert words in shell.refusal(command, "--json", bad_file(tmp_path, name), "-o", out_file)
     assert not out_file.exists()
 
 
 def test_play_writes_one_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
-    with pagesim.record(manager) as recorded:
-        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)]))
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive([1, 2, 3, 4, 5])
     file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
-    recorded.save(file)
-    assert run("play", file, "-o", page, "--title", "A <short> run") == 0
-    assert "1 steps" in capsys.readouterr().out
+    story.run.save(file)
+    assert "1 steps" in shell("play", file, "-o", page, "--title", "A <short> run")
     assert "<title>A &lt;short&gt; run</title>" in page.read_text()
     assert opened == []
-    assert run("play", file, "-o", page, "--open", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["opened"] is True
+    assert shell.answer("play", file, "-o", page, "--open")["opened"] is True
     assert opened == [page.resolve().as_uri()]
 
 
 @pytest.fixture
 def long_run(tmp_path: Path) -> Path:
     """Ten steps in a file."""
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
-    with pagesim.record(manager) as recorded:
-        for i in range(5):
-            seq = pagesim.Sequence(i, [1, 2, 3], 4)
-            manager.allocate(pagesim.SequenceGroup(str(i), [seq]))
-            manager.free(seq)
-    recorded.save(tmp_path / "long.jsonl.gz")
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    for _ in range(5):
+        story.arrive([1, 2, 3]).leave()
+    story.run.save(tmp_path / "long.jsonl.gz")
     return tmp_path / "long.jsonl.gz"
 
 
@@ -208,30 +158,28 @@ def long_run(tmp_path: Path) -> Path:
     ("steps", "count"), [(None, 10), ("2:5", 3), ("7:", 3), (":4", 4), (":", 10), ("8:99", 2)]
 )
 def test_play_shows_the_steps_asked_for(
-    long_run: Path, capsys: pytest.CaptureFixture[str], steps: str | None, count: int
+    long_run: Path, shell: Shell, steps: str | None, count: int
 ) -> None:
     page = long_run.with_suffix(".html")
     chosen = () if steps is None else ("--steps", steps)
-    assert run("play", long_run, "-o", page, "--json", *chosen) == 0
-    value = json.loads(capsys.readouterr().out)
+    value = shell.answer("play", long_run, "-o", page, *chosen)
     assert (value["steps"], value["of"]) == (count, 10)
     assert f"A recorded run of {count} steps" in page.read_text()
 
 
 def test_play_says_when_a_run_is_too_long_for_a_page(
-    long_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    long_run: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pagesim.timeline.display.MAX_EVENTS", 6)
     page = long_run.with_suffix(".html")
-    assert run("play", long_run, "-o", page) == 0
-    assert "the first 6 of 10 steps; --steps A:B selects others" in capsys.readouterr().out
-    assert run("play", long_run, "-o", page, "--steps", "2-4") == 2
-    assert "--steps must be A:B, like 20000:40000, not '2-4'" in capsys.readouterr().err
+    shown = shell("play", long_run, "-o", page)
+    assert "the first 6 of 10 steps; --steps A:B selects others" in shown
+    error = shell.refusal("play", long_run, "-o", page, "--steps", "2-4")
+    assert "--steps must be A:B, like 20000:40000, not '2-4'" in error
 
 
-def test_a_message_is_short_whatever_was_given(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", "--" + "x" * 100_000) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("pagesim: ") and len(err) <= len("pagesim: \n") + errors.MOST
+def test_a_message_is_short_whatever_was_given(shell: Shell) -> None:
+    err = shell.refusal("replay", "--" + "x" * 100_000)
+    assert len(err) <= len("pagesim: \n") + errors.MOST
     whole = "x" * errors.MOST
     assert errors.shortened(whole) == whole and len(errors.shortened(whole + "x")) < errors.MOST

@@ -1,7 +1,5 @@
 """What `--help` says of every option of every command: what it is where it is not given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

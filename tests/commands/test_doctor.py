@@ -1,7 +1,5 @@
 """`pagesim doctor`: every way a machine can be, and no way to make it crash."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -11,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pagesim.commands import findings as doctor
+from tests.kernels.children import python
 
 pytestmark = pytest.mark.ch00
 
-ROOT = Path(doctor.__file__).resolve().parents[2]
 GOOD = {
     "mode": "interpreted",
     "reason": "no GPU here",
@@ -35,6 +33,12 @@ def answering(answer: object, before: str = "") -> doctor.Probe:
 def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which everything is installed, whatever this one has."""
     monkeypatch.setattr(doctor, "installed_version", lambda name: "99.0")
+
+
+def without(monkeypatch: pytest.MonkeyPatch, name: str, version: str | None = None) -> None:
+    """One package is not installed, or has this version."""
+    versions = {name: version}
+    monkeypatch.setattr(doctor, "installed_version", lambda asked: versions.get(asked, "99.0"))
 
 
 def finding(report: doctor.Report, name: str) -> doctor.Finding:
@@ -61,9 +65,7 @@ def test_a_complete_machine_is_ok(complete: None) -> None:
 def test_what_the_course_needs(
     complete: None, monkeypatch: pytest.MonkeyPatch, name: str, extra: str, version: str | None
 ) -> None:
-    monkeypatch.setattr(
-        doctor, "installed_version", lambda asked: version if asked == name else "99.0"
-    )
+    without(monkeypatch, name, version)
     report = doctor.examine(answering(GOOD))
     assert not report.ok
     found = finding(report, name)
@@ -85,9 +87,7 @@ def test_outside_a_checkout_the_remedy_is_the_published_package(
 
 
 def test_without_torch_no_child_is_started(complete: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        doctor, "installed_version", lambda name: None if name == "torch" else "99.0"
-    )
+    without(monkeypatch, "torch")
 
     def never() -> subprocess.CompletedProcess[str]:
         raise AssertionError("the child was started")
@@ -101,9 +101,7 @@ def test_without_triton_the_course_runs(
     complete: None, monkeypatch: pytest.MonkeyPatch, system: str, remedied: bool
 ) -> None:
     monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(
-        doctor, "installed_version", lambda name: None if name == "triton" else "99.0"
-    )
+    without(monkeypatch, "triton")
     report = doctor.examine(answering({**GOOD, "mode": "reference", "triton": None}))
     triton = finding(report, "triton")
     assert report.ok and triton.status == "note" and "NumPy reference" in triton.detail
@@ -137,10 +135,7 @@ def test_doctor_imports_neither_torch_nor_triton() -> None:
         "examine(lambda: subprocess.CompletedProcess([], 1, '', ''))\n"
         "print(sorted({'torch', 'triton', 'pagesim.kernels'} & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
+    assert python("-c", code).stdout == "[]\n"
 
 
 # --- the child: real processes that answer, crash, babble and hang ----------------------------

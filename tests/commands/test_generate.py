@@ -1,7 +1,5 @@
 """`pagesim generate`: text, token ids, records, and input that cannot be used."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -15,26 +13,15 @@ from pagesim.generation import engine_on_pages
 from pagesim.kernels import tiny_llm
 from pagesim.kernels.tiny_llm import by_hand, maps, save
 from pagesim.simulation import Static
-from tests.commands.runs import run as command
+from tests.commands.runs import Shell, run
 from tests.generation.serving import walks
 
 MAP = "a>k;k>c;c>.;?a"
 
 
-def run(*arguments: object) -> int:
-    return command("generate", *map(str, arguments))
-
-
-def lines_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
-    """The lines of a run that answers all prompts."""
-    assert run(*arguments) == 0
-    return capsys.readouterr().out.splitlines()
-
-
-def value(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    run(*arguments, "--json")
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+@pytest.fixture
+def generate(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys, "generate")
 
 
 @pytest.fixture(scope="module")
@@ -47,49 +34,49 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("engine", ["v0", "v1"])
 @pytest.mark.parametrize("model", ["walk", "by-hand"])
-def test_the_models_of_the_package_walk(
-    model: str, engine: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = lines_of(capsys, model, "--prompt", MAP, "--engine", engine)
+def test_the_models_of_the_package_walk(model: str, engine: str, generate: Shell) -> None:
+    lines = generate(model, "--prompt", MAP, "--engine", engine).splitlines()
     assert lines[0] == "kc."
     assert lines[1].startswith("3 tokens in 3 steps and ")
 
 
 def test_answers_come_in_the_order_of_the_prompts(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, generate: Shell
 ) -> None:
     file = tmp_path / "prompts.txt"
     file.write_text(f"{MAP}\n\n{json.dumps(maps.encode('a>b;b>.;?b'))}\n")
-    lines = lines_of(capsys, folder, "--prompt-file", file, "--prompt", "x>y;y>.;?x")
+    lines = generate(folder, "--prompt-file", file, "--prompt", "x>y;y>.;?x").splitlines()
     assert lines[:-1] == ["0: y.", "1: kc.", "2: ."]
 
 
 def test_a_folder_without_text_takes_and_gives_token_ids(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, generate: Shell
 ) -> None:
     config = json.loads((folder / "config.json").read_text())
     config["eos_token_id"] = [6]
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
     for prompt in (str(maps.encode(MAP)), "4 0 14 1 14,0,6 1 6 0 3 1 2 4"):
-        assert lines_of(capsys, tmp_path, "--prompt", prompt)[0].split() == ["14", "6"]
-    assert run(tmp_path, "--prompt", MAP) == 2
-    assert "is text, and" in (error := capsys.readouterr().err)
+        assert generate(tmp_path, "--prompt", prompt).splitlines()[0].split() == ["14", "6"]
+    error = generate.refusal(tmp_path, "--prompt", MAP)
+    assert "is text, and" in error
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_other_dtypes(dtype: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines_of(capsys, "walk", "--prompt", MAP, "--dtype", dtype)[0] == "kc."
+def test_other_dtypes(dtype: str, generate: Shell) -> None:
+    assert generate("walk", "--prompt", MAP, "--dtype", dtype).splitlines()[0] == "kc."
 
 
 @pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
-def test_other_backends(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines_of(capsys, "by-hand", "--prompt", MAP, "--backend", backend)[0] == "kc."
+def test_other_backends(backend: str, generate: Shell) -> None:
+    assert generate("by-hand", "--prompt", MAP, "--backend", backend).splitlines()[0] == "kc."
 
 
-def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    found = value(capsys, "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4)
+def test_numbers_of_a_run(generate: Shell) -> None:
+    found = generate.answer(
+        "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4
+    )
     assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
     assert (found["steps"], found["preemptions"]) == (3, 0)
     (answer,) = found["answers"]
@@ -99,183 +86,119 @@ def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["samples"][0]["tokens"] == maps.encode("kc.")
 
 
-def test_a_small_pool_preempts_and_the_answers_stay(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_pool_preempts_and_the_answers_stay(generate: Shell) -> None:
     facts = "".join(f"{a}>{b};" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)) + "k>.;?"
     given = [option for place in "abc" for option in ("--prompt", facts + place)]
-    roomy = value(capsys, "walk", *given, "--block-size", 4, "--max-tokens", 12)
+    small = "--block-size", 4, "--max-tokens", 12
+    roomy = generate.answer("walk", *given, *small)
     for mode in ("swap", "recompute"):
-        tight = value(
-            capsys, "walk", *given, "--block-size", 4, "--max-tokens", 12, "--blocks", 38,
-            "--preemption", mode,
-        )  # fmt: skip
+        tight = generate.answer("walk", *given, *small, "--blocks", 38, "--preemption", mode)
         assert tight["preemptions"] > 0
         assert tight["answers"] == roomy["answers"]
 
 
-def test_beams_are_printed_when_they_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = lines_of(capsys, "walk", "--prompt", MAP, "--beams", 2)
+def test_beams_are_printed_when_they_are_known(generate: Shell) -> None:
+    lines = generate("walk", "--prompt", MAP, "--beams", 2).splitlines()
     assert lines[0] == "0.0: kc."
     assert lines[1].startswith("0.1: ")
-    found = value(capsys, "walk", "--prompt", MAP, "--beams", 2)["answers"][0]
+    found = generate.answer("walk", "--prompt", MAP, "--beams", 2)["answers"][0]
     assert found["scores"] == sorted(found["scores"], reverse=True)
 
 
 @pytest.mark.parametrize("engine", ["v0", "v1"])
-def test_a_recorded_run_plays_with_its_words(
-    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recorded_run_plays_with_its_words(engine: str, tmp_path: Path, generate: Shell) -> None:
     file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
     given = "--prompt", MAP, "--block-size", 4, "--record", file
-    assert f"pagesim play {file}" in lines_of(capsys, "walk", "--engine", engine, *given)[-1]
+    assert f"pagesim play {file}" in generate("walk", "--engine", engine, *given).splitlines()[-1]
     timeline = pagesim.timeline.load(file)
     assert timeline.notes.title == "walk"
     assert timeline.notes.tokens[maps.encode("k")[0]] == "k"
     tables = [timeline.at(i).tables for i in range(len(timeline))]
     longest = max((table[0].token_ids for table in tables if 0 in table), key=len)
     assert "".join(timeline.notes.tokens[token] for token in longest) == MAP + "kc"
-    assert command("play", file, "-o", page) == 0
+    assert run("play", file, "-o", page) == 0
     assert page.stat().st_size > 10_000
 
 
-def test_what_could_not_be_answered_is_named_and_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_could_not_be_answered_is_named_and_1(generate: Shell) -> None:
     given = "walk", "--prompt", MAP, "--prompt", "?a", "--block-size", 4, "--max-tokens", 4
-    assert run(*given, "--blocks", 3) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = generate(*given, "--blocks", 3, code=1).splitlines()
     assert lines[0] == (
         "0: ignored: it needs 5 blocks, and the pool has 3; raise --blocks, or lower --max-tokens"
     )
     assert lines[1].startswith("1: ")
-    assert run(*given, "--blocks", 4, "--engine", "v1") == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = generate(*given, "--blocks", 4, "--engine", "v1", code=1).splitlines()
     assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3;")
     assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
-    found = value(capsys, *given, "--blocks", 3)["answers"][0]
+    found = generate.answer(*given, "--blocks", 3, code=1)["answers"][0]
     assert (found["state"], found["why"]) == ("ignored", "it needs 5 blocks, and the pool has 3")
 
 
-def test_prompts_that_0_6_4_answers_wrongly_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_that_0_6_4_answers_wrongly_are_named(tmp_path: Path, generate: Shell) -> None:
     given = walks(count=40, facts=(13, 27), most=30)
     file = tmp_path / "prompts.txt"
     file.write_text("".join(maps.decode(prompt) + "\n" for prompt in given.prompts))
     options = ["by-hand", "--prompt-file", file, "--max-tokens", 30, "--block-size", 8]
     options += ["--max-num-seqs", 8, "--max-num-batched-tokens", 64, "--prefix-caching"]
-    found = value(capsys, *options, "--blocks", 41)
+    found = generate.answer(*options, "--blocks", 41, code=1)
     right = [maps.decode(samples[0]) for samples in given.answers]
     texts = [answer["samples"][0]["text"] for answer in found["answers"]]
     wrong = [i for i in range(40) if texts[i] != right[i]]
     assert found["misread"] == wrong != []
-    assert run(*options, "--blocks", 41) == 1
-    line = capsys.readouterr().out.splitlines()[-1]
+    line = generate(*options, "--blocks", 41, code=1).splitlines()[-1]
     assert line.startswith(f"Wrong: {', '.join(map(str, wrong))}.") and "--engine v1" in line
-    found = value(capsys, *options, "--blocks", 42, "--engine", "v1")
+    found = generate.answer(*options, "--blocks", 42, "--engine", "v1")
     assert [answer["samples"][0]["text"] for answer in found["answers"]] == right
     assert found["misread"] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["walk"], "there is no prompt: give --prompt or --prompt-file"),
-        (
-            ["nowhere", "--prompt", "x"],
-            "nowhere: there is no such folder. Give a folder",
-        ),
-        (["walk", "--prompt", "ä"], "--prompt: 'ä' is not a letter of the maps"),
-        (
-            ["walk", "--prompt", "?a", "--prompt", "[99]"],
-            "--prompt 2: the prompt contains token",
-        ),
-        (["walk", "--prompt", "[]"], "--prompt: the prompt is empty"),
-        (["walk", "--prompt", "?a", "--top-p", "0"], "top_p = 0.0: it must be above 0"),
-        (
-            ["walk", "--prompt", "?a", "--n", "2", "--preemption", "recompute"],
-            "--prompt: 2 samples",
-        ),
-        (["walk", "--prompt", "?a", "--engine", "v1", "--preemption", "swap"], "V1 does not swap"),
-        (["walk", "--prompt", "?a", "--engine", "v1", "--beams", "2"], "--prompt: beams = 2"),
-        (["walk", "--prompt", "?a", "--device", "moon"], "device 'moon': "),
-        (["walk", "--prompt", "?a", "--device", "meta"], "device 'meta': "),
-        (["walk", "--prompt", "[1, 2.0]"], "--prompt: 2.0 is not a token id"),
-        (["walk", "--prompt", "?a", "--blocks", 10**12], "blocks of 16 slots take 7,629,395 GiB"),
-        (["walk", "--prompt", "?a", "--cpu-blocks", 10**12, "--preemption", "swap"], " GiB"),
-        (["walk", "--prompt", "?a", "--n", 10**9], " GiB"),
-        (["walk", "--prompt", "?a", "--max-tokens", sys.maxsize], " GiB"),
-        (["walk", "--prompt", "?a", "--block-size", sys.maxsize], " GiB"),
-        (
-            ["walk", "--prompt", "?a", "--backend", "numpy", "--dtype", "bfloat16"],
-            "backend 'numpy' reads float32 or float16 on the CPU, but the model is torch.bfloat16",
-        ),
-    ],
-)
-def test_what_cannot_be_used_is_one_line_and_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("pagesim: ")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_a_file_without_end_is_not_read_to_its_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path, generate: Shell) -> None:
     file = tmp_path / "prompts.txt"
     with file.open("wb") as made:
         made.truncate(2**34)  # a hole, which takes no room
-    assert run("walk", "--prompt-file", file) == 2
-    assert f"{file}: longer than 67108864 bytes" in capsys.readouterr().err
+    assert f"{file}: longer than 67108864 bytes" in generate.refusal("walk", "--prompt-file", file)
 
 
 def test_memory_that_runs_out_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, generate: Shell
 ) -> None:
     def forward(*_: object) -> None:
         torch.empty(2**60)
 
     monkeypatch.setattr("pagesim.generation.engine.Engine.forward", forward)
-    assert run("walk", "--prompt", MAP) == 2
-    assert "--max-num-batched-tokens" in (error := capsys.readouterr().err)
-    assert error.count("\n") == 1
+    assert "--max-num-batched-tokens" in generate.refusal("walk", "--prompt", MAP)
 
 
-def test_what_the_model_set_by_hand_cannot_hold_is_ignored(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run("by-hand", "--prompt", MAP, "--max-tokens", 4083) == 1
-    assert "ignored: its 14 prompt and 4083 output tokens exceed max_model_len = 4096" in (
-        capsys.readouterr().out
-    )
+def test_what_the_model_set_by_hand_cannot_hold_is_ignored(generate: Shell) -> None:
+    shown = generate("by-hand", "--prompt", MAP, "--max-tokens", 4083, code=1)
+    assert "ignored: its 14 prompt and 4083 output tokens exceed max_model_len = 4096" in shown
 
 
 @pytest.mark.parametrize("options", [("--n", 2), ("--n", 5), ("--beams", 3)])
 @pytest.mark.parametrize("max_tokens", [1, 3, 20])
 def test_the_default_pool_preempts_nothing(
-    options: tuple[str, int], max_tokens: int, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, int], max_tokens: int, generate: Shell
 ) -> None:
     """V0 wants a free block for each sample of a group before it goes on."""
     given = "--prompt", "?a", *options, "--max-tokens", max_tokens, "--ignore-eos"
-    assert value(capsys, "walk", *given)["preemptions"] == 0
+    assert generate.answer("walk", *given)["preemptions"] == 0
 
 
 def test_a_folder_called_as_a_model_of_the_package_is_not_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generate: Shell
 ) -> None:
     (tmp_path / "by-hand").mkdir()
     (tmp_path / "by-hand" / "tokenizer.json").write_text("{")
     monkeypatch.chdir(tmp_path)
-    assert lines_of(capsys, "by-hand", "--prompt", MAP)[0] == "kc."
+    assert generate("by-hand", "--prompt", MAP).splitlines()[0] == "kc."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
 def test_a_run_of_a_folder_whose_name_is_not_text_is_recorded(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, generate: Shell
 ) -> None:
     (tmp_path / "\udcff").symlink_to(folder)
-    lines_of(capsys, tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
+    generate(tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
     assert pagesim.load(tmp_path / "run.jsonl").notes.title == f"{tmp_path}/\ufffd"
 
 
@@ -283,45 +206,42 @@ def test_without_stdout_an_answer_is_still_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    assert run("walk", "--prompt", MAP, "--record", tmp_path / "run.jsonl") == 0
+    assert run("generate", "walk", "--prompt", MAP, "--record", tmp_path / "run.jsonl") == 0
     assert (tmp_path / "run.jsonl").exists()
 
 
-def test_why_a_text_does_not_go_on_has_a_line_of_its_own(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_why_a_text_does_not_go_on_has_a_line_of_its_own(generate: Shell) -> None:
     given = "--prompt", "?a", "--engine", "v1", "--blocks", 2, "--max-tokens", 20, "--ignore-eos"
-    assert run("walk", *given) == 1
-    text, why, _ = capsys.readouterr().out.splitlines()
+    text, why, _ = generate("walk", *given, code=1).splitlines()
     assert len(text) == 15
     assert why.startswith("stuck: it needs 2 blocks for its 17 tokens, and the pool has 1;")
 
 
-def test_blocks_that_stay_free_are_a_number(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("walk", "--prompt", MAP, "--blocks", 1, "--max-num-batched-tokens", 8) == 1
-    assert "the pool has 1, of which 1 stay free; raise --blocks" in capsys.readouterr().out
+def test_blocks_that_stay_free_are_a_number(generate: Shell) -> None:
+    given = "--prompt", MAP, "--blocks", 1, "--max-num-batched-tokens", 8
+    shown = generate("walk", *given, code=1)
+    assert "the pool has 1, of which 1 stay free; raise --blocks" in shown
 
 
 @pytest.mark.parametrize("options", [(), ("--temperature", 1), ("--beams", 2)])
 def test_numbers_that_overflow_are_no_answer(
-    options: tuple[object, ...], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: tuple[object, ...], folder: Path, tmp_path: Path, generate: Shell
 ) -> None:
     (tmp_path / "config.json").write_text((folder / "config.json").read_text())
     model = tiny_llm.load(folder)
     model.weights["lm_head.weight"].fill_(torch.nan)
     save(model, tmp_path)
-    assert run(tmp_path, "--prompt", MAP, *options) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and "the logits of answer 0 are not finite" in err
+    error = generate.refusal(tmp_path, "--prompt", MAP, *options)
+    assert "the logits of answer 0 are not finite" in error
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_config_of_another_encoding(
-    encoding: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    encoding: str, folder: Path, tmp_path: Path, generate: Shell
 ) -> None:
     (tmp_path / "config.json").write_text((folder / "config.json").read_text(), encoding)
     (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
-    assert lines_of(capsys, tmp_path, "--prompt", MAP)[0] == "kc."
+    assert generate(tmp_path, "--prompt", MAP).splitlines()[0] == "kc."
 
 
 @pytest.mark.parametrize(
@@ -333,33 +253,26 @@ def test_an_engine_on_pages_names_what_it_cannot_use(given: dict[str, Any]) -> N
         engine_on_pages(**{"model": tiny_llm.walk(), "blocks": 3} | given)
 
 
-def test_no_room_on_the_cpu_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_room_on_the_cpu_names_the_option(generate: Shell) -> None:
     given = [option for _ in range(3) for option in ("--prompt", MAP)]
     pool = "--block-size", 4, "--blocks", 13, "--preemption", "swap", "--cpu-blocks", 1
-    assert run("walk", *given, *pool, "--max-tokens", 30, "--ignore-eos") == 2
-    assert "--cpu-blocks 1: no CPU swap space" in capsys.readouterr().err
+    more = "--max-tokens", 30, "--ignore-eos"
+    _, error = generate.printed("walk", *given, *pool, *more, code=2)
+    assert "--cpu-blocks 1: no CPU swap space" in error
 
 
-def test_a_damaged_folder_is_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_folder_is_named(folder: Path, tmp_path: Path, generate: Shell) -> None:
     (tmp_path / "config.json").write_text((folder / "config.json").read_text())
     (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-9])
-    assert run(tmp_path, "--prompt", MAP) == 2
-    assert str(tmp_path) in capsys.readouterr().err
+    assert str(tmp_path) in generate.refusal(tmp_path, "--prompt", MAP)
 
 
-def test_without_torch_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, generate: Shell) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert run("walk", "--prompt", MAP) == 2
-    assert 'pip install "pagesim[kernels]"' in capsys.readouterr().err
+    assert 'pip install "pagesim[kernels]"' in generate.refusal("walk", "--prompt", MAP)
 
 
-def test_a_folder_with_a_real_tokenizer(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_a_real_tokenizer(folder: Path, tmp_path: Path, generate: Shell) -> None:
     """The words of the maps, as the package tokenizers reads them; make installs it."""
     tokenizers = pytest.importorskip("tokenizers")
     for name in ("config.json", "model.safetensors"):
@@ -369,7 +282,6 @@ def test_a_folder_with_a_real_tokenizer(
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     words.save(str(tmp_path / "tokenizer.json"))
     prompt = "arch > lake ; lake > cave ; cave > . ; ? arch"
-    assert lines_of(capsys, tmp_path, "--prompt", prompt)[0].split() == ["lake", "cave", "."]
+    assert generate(tmp_path, "--prompt", prompt).splitlines()[0].split() == ["lake", "cave", "."]
     (tmp_path / "tokenizer.json").write_text("{")
-    assert run(tmp_path, "--prompt", prompt) == 2
-    assert "tokenizer.json is not a tokenizer: " in capsys.readouterr().err
+    assert "tokenizer.json is not a tokenizer: " in generate.refusal(tmp_path, "--prompt", prompt)

@@ -1,9 +1,6 @@
 """`pagesim grade`: exit codes, the object, the table."""
 
-from __future__ import annotations
-
 import csv
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pagesim.exercises import get
-from tests.commands.runs import run
+from tests.commands.runs import Shell
 from tests.exercises.grading.warm import forked, forked_pools
 
 __all__ = ["forked", "forked_pools"]
@@ -34,29 +31,23 @@ def group(tmp_path: Path) -> Path:
 
 
 @fork
-def test_every_file_graded_is_0(group: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("grade", group, "--json") == 0
-    out, err = capsys.readouterr()
-    value = json.loads(out)
-    assert err == ""
+def test_every_file_graded_is_0(group: Path, shell: Shell) -> None:
+    value = shell.answer("grade", group)
     assert [(s["student"], s["points"]) for s in value["students"]] == [("ann", 1)]
     assert value["points"] >= 1 and not set(value["taken"]) & set(value["left"])
 
 
 @fork
-def test_a_file_that_cannot_be_graded_is_1(
-    group: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_graded_is_1(group: Path, tmp_path: Path, shell: Shell) -> None:
     (group / "=eve().ipynb").write_bytes(b"\xff")
     table = tmp_path / "marks.csv"
-    assert run("grade", group, "--csv", table) == 1
-    assert "not graded: =eve().ipynb: not UTF-8" in capsys.readouterr().out
+    assert "not graded: =eve().ipynb: not UTF-8" in shell("grade", group, "--csv", table, code=1)
     with open(table, encoding="utf-8-sig", newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert (rows["ann"]["ex 2.1"], rows["'=eve()"]["points"]) == ("1", "0")
 
 
-def test_bad_usage_is_2(group: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_2(group: Path, tmp_path: Path, shell: Shell) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     for arguments in (
@@ -65,9 +56,7 @@ def test_bad_usage_is_2(group: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         ["grade", group, "--jobs", "0"],
         ["grade", group, "--csv", tmp_path],
     ):
-        assert run(*arguments) == 2
-        out, err = capsys.readouterr()
-        assert out == "" and err.startswith("pagesim: ") and err.count("\n") == 1
+        shell.refusal(*arguments)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")

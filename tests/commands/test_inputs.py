@@ -1,7 +1,5 @@
 """No command writes over what it reads: every input beside every output, by every name."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil
@@ -13,57 +11,39 @@ import pytest
 
 from pagesim import cli
 from pagesim.commands import common
+from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch00
 
-ROLES: dict[str, dict[str, str]] = {
-    "compare": {"a": "file", "b": "file", "out": "output", "titles": "words"},
+NAMES = {
+    "compare": {"file": "a b", "output": "out", "words": "titles"},
     "doctor": {},
     "exercises list": {},
-    "exercises release": {"folder": "made"},
-    "exercises solutions": {"folder": "made"},
-    "fit": {
-        "file": "file",
-        "out": "output",
-        "name": "words",
-        "source": "words",
-        "licence": "words",
-    },
+    "exercises release": {"made": "folder"},
+    "exercises solutions": {"made": "folder"},
+    "fit": {"file": "file", "output": "out", "words": "name source licence"},
     "generate": {
-        "model": "folder",
-        "prompt_file": "file",
-        "record": "output",
-        "prompts": "words",
-        "device": "words",
+        "folder": "model",
+        "file": "prompt_file",
+        "output": "record",
+        "words": "prompts device",
     },
-    "grade": {"folder": "folder", "table": "output"},
-    "play": {"file": "file", "out": "output", "title": "words", "steps": "words"},
-    "replay": {"files": "file", "out": "output"},
-    "simulate": {
-        "file": "file",
-        "slots": "file",
-        "record": "output",
-        "page": "output",
-        "requests": "output",
-        "model": "words",
-        "gpu": "words",
-    },
-    "size": {
-        "config": "file",
-        **dict.fromkeys(("model", "memory", "engine", "gpu_memory"), "words"),
-        **dict.fromkeys(("peak", "dtype", "kv_cache_dtype"), "words"),
-    },
-    "sweep": {"grid": "file", "out": "output"},
-    "waste": {
-        "file": "file",
-        "slots": "file",
-        "out": "output",
-        "model": "words",
-        "gpu": "words",
-    },
+    "grade": {"folder": "folder", "output": "table"},
+    "play": {"file": "file", "output": "out", "words": "title steps"},
+    "replay": {"file": "files", "output": "out"},
+    "simulate": {"file": "file slots", "output": "record page requests", "words": "model gpu"},
+    "size": {"file": "config", "words": "model memory engine gpu_memory peak dtype kv_cache_dtype"},
+    "sweep": {"file": "grid", "output": "out"},
+    "waste": {"file": "file slots", "output": "out", "words": "model gpu"},
 }
-"""What each parameter names that is no number, flag or choice. ``made`` is a folder of notebooks,
+"""What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""
+
+ROLES = {
+    command: {name: role for role, names in roles.items() for name in names.split()}
+    for command, roles in NAMES.items()
+}
+"""By command: what each parameter names."""
 
 
 def commands(group: click.Group = cli.cli, before: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -144,12 +124,7 @@ def seen(folder: Path) -> dict[Path, bytes | None]:
 @pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
 @pytest.mark.parametrize(("name", "read", "written", "way"), PAIRS)
 def test_no_output_is_an_input(
-    name: str,
-    read: str,
-    written: str,
-    way: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    name: str, read: str, written: str, way: str, tmp_path: Path, shell: Shell
 ) -> None:
     folder, other = tmp_path / "inputs", tmp_path / "other"
     for each in (folder, other):
@@ -165,20 +140,13 @@ def test_no_output_is_an_input(
             continue
         words += [value] if isinstance(one, click.Argument) else [one.opts[0], value]
     before = seen(tmp_path)
-    with pytest.raises(SystemExit) as left:
-        cli.main([*name.split(), *map(str, words)])
-    printed, err = capsys.readouterr()
-    assert left.value.code == 2
-    assert printed == "" and err.count("\n") == 1 and "the input" in err, err
+    assert "the input" in shell.refusal(*name.split(), *words)
     assert seen(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["config.json", "new.jsonl.gz"])
 def test_the_package_s_own_model_is_an_input(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     from pagesim import kernels
 
@@ -187,7 +155,6 @@ def test_the_package_s_own_model_is_an_input(
     shutil.copytree(own / "tiny_llm" / "walk", out.parent)
     monkeypatch.setattr(kernels, "__path__", [str(tmp_path)])
     before = seen(out.parent)
-    with pytest.raises(SystemExit) as left:
-        cli.main(["generate", "walk", "--prompt", "k>c;?k", "--record", str(out)])
-    assert left.value.code == 2 and "is in the input" in capsys.readouterr().err
+    error = shell.refusal("generate", "walk", "--prompt", "k>c;?k", "--record", out)
+    assert "is in the input" in error
     assert seen(out.parent) == before

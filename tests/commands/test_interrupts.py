@@ -1,8 +1,5 @@
 """Ctrl-C, names that are no text, a full disk behind stdout: a line, never a traceback."""
 
-from __future__ import annotations
-
-import json
 import os
 import shlex
 import signal
@@ -13,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from tests.commands.runs import run as run_here
+from tests.commands.runs import Shell, requests
 
 pytestmark = [
     pytest.mark.ch00,
@@ -78,44 +75,40 @@ def odd(tmp_path: Path) -> bytes:
     return os.fsencode(tmp_path) + b"/\xff"
 
 
-def test_names_that_are_no_text_are_played(odd: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
-    with pagesim.record(manager) as run:
-        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
-    run.save(os.fsdecode(odd) + ".jsonl")
+def test_names_that_are_no_text_are_played(odd: bytes, shell: Shell) -> None:
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive([1, 2, 3])
+    story.run.save(os.fsdecode(odd) + ".jsonl")
     names = ["play", odd + b".jsonl", "-o", odd + b".html"]
     command = [sys.executable, "-m", "pagesim", *names]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert (told.returncode, told.stderr) == (0, b"")
-    assert run_here(*map(os.fsdecode, names), "--json") == 0
-    out, err = capsys.readouterr()
-    assert (json.loads(out)["out"], err) == (os.fsdecode(odd) + ".html", "")
-    page = Path(os.fsdecode(odd) + ".html").read_text(encoding="utf-8")
-    assert "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>" in page
+    page = os.fsdecode(odd) + ".html"
+    assert shell.answer(*map(os.fsdecode, names))["out"] == page
+    title = "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>"
+    assert title in Path(page).read_text(encoding="utf-8")
 
 
 def test_names_that_are_no_text_are_replayed_and_drawn(
-    odd: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    odd: bytes, tmp_path: Path, shell: Shell
 ) -> None:
     trace = (ROOT / "tests/data/block_table-edge-106.jsonl.gz").read_bytes()
     Path(os.fsdecode(odd) + ".jsonl.gz").write_bytes(trace)
-    Path(os.fsdecode(odd) + ".csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    requests(Path(os.fsdecode(odd) + ".csv"), "0,5,5")
     for arguments in (
         ["replay", odd + b".jsonl.gz", "-o", odd + b".html"],
         ["waste", odd + b".csv", "--out", odd + b".svg"],
         ["simulate", odd + b".csv", "--record", odd + b".jsonl"],
     ):
-        assert run_here(*map(os.fsdecode, arguments)) == 0
-        assert capsys.readouterr().err == "", arguments
+        assert shell.printed(*map(os.fsdecode, arguments))[1] == "", arguments
     assert len(list(tmp_path.iterdir())) == 6
 
 
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_closed_stream_stops_nothing(closed: int, tmp_path: Path) -> None:
     """`pagesim … >&-` or `2>&-`: Python then has None for it."""
-    requests, out = tmp_path / "requests.csv", tmp_path / "run.jsonl"
-    requests.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
-    command = [sys.executable, "-m", "pagesim", "simulate", requests, "--record", out]
+    trace, out = requests(tmp_path / "requests.csv", "0,5,5"), tmp_path / "run.jsonl"
+    command = [sys.executable, "-m", "pagesim", "simulate", trace, "--record", out]
     line = f"exec {shlex.join(map(str, command))} {closed}>&-"
     assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
     assert len(pagesim.load(out)) > 0

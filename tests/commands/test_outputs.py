@@ -1,14 +1,12 @@
 """The outputs of commands: checked before any work, and blamed by name."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import pytest
 
 import pagesim
-from tests.commands.runs import run
+from tests.commands.runs import Shell, requests, run
 
 pytestmark = pytest.mark.ch00
 
@@ -18,18 +16,16 @@ TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict[str, Path]:
     """A file for each command to read."""
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
-    with pagesim.record(manager) as recorded:
-        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
-    recorded.save(tmp_path / "run.jsonl.gz")
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive([1, 2, 3])
+    story.run.save(tmp_path / "run.jsonl.gz")
     (tmp_path / "recording.jsonl.gz").write_bytes(TRACE.read_bytes())
-    (tmp_path / "requests.svg").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
-    requests = tmp_path / "requests.svg"
+    trace = requests(tmp_path / "requests.svg", "0,5,5")
     return {
         "play": tmp_path / "run.jsonl.gz",
         "replay": tmp_path / "recording.jsonl.gz",
-        "simulate": requests,
-        "waste": requests,
+        "simulate": trace,
+        "waste": trace,
     }
 
 
@@ -51,21 +47,19 @@ def test_the_output_is_looked_at_before_any_work_and_blamed(
     inputs: dict[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    shell: Shell,
 ) -> None:
     for name in WORK[command]:
         monkeypatch.setattr(name, lambda *_, **__: pytest.fail("work has begun"))
     out = tmp_path / "nowhere" / "x.svg"
-    assert run(command, inputs[command], OPTION[command], out) == 2
-    printed, err = capsys.readouterr()
-    assert printed == "" and err.count("\n") == 1
+    err = shell.refusal(command, inputs[command], OPTION[command], out)
     assert f"{out}: there is no folder {out.parent}: make it first" in err
     assert str(inputs[command]) not in err
 
 
 @pytest.mark.parametrize("command", ["play", "replay", "simulate"])
 def test_a_full_disk_is_the_outputs_fault(
-    command: str, inputs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, inputs: dict[str, Path], tmp_path: Path, shell: Shell
 ) -> None:
     """A limit on the size of files is as good as a full disk, and needs none."""
     resource = pytest.importorskip("resource", reason="limits as POSIX has them")
@@ -73,12 +67,9 @@ def test_a_full_disk_is_the_outputs_fault(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
-        code = run(command, inputs[command], OPTION[command], out)
+        err = shell.refusal(command, inputs[command], OPTION[command], out)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    printed, err = capsys.readouterr()
-    assert code == 2
-    assert printed == "" and err.count("\n") == 1
     assert f"File too large: '{out}'" in err
     assert str(inputs[command]) not in err
     assert sorted(tmp_path.iterdir()) == before
@@ -86,64 +77,39 @@ def test_a_full_disk_is_the_outputs_fault(
 
 @pytest.mark.parametrize("twice", [("--record", "--page"), ("--page", "--requests")])
 def test_two_outputs_are_two_files(
-    twice: tuple[str, str],
-    inputs: dict[str, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    twice: tuple[str, str], inputs: dict[str, Path], tmp_path: Path, shell: Shell
 ) -> None:
     out, link = tmp_path / "out", tmp_path / "link"
     link.symlink_to(out)
-    given = zip(twice, (out, link), strict=True)
-    assert run("simulate", inputs["simulate"], *(word for pair in given for word in pair)) == 2
-    printed, err = capsys.readouterr()
-    assert printed == "" and "is also" in err and all(option in err for option in twice)
+    err = shell.refusal("simulate", inputs["simulate"], twice[0], out, twice[1], link)
+    assert "is also" in err and all(option in err for option in twice)
     assert not out.exists()
     assert run("simulate", inputs["simulate"], twice[0], os.devnull, twice[1], os.devnull) == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
-def test_a_full_device_is_named_alone(
-    inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("simulate", inputs["simulate"], "--record", "/dev/full") == 2
-    assert capsys.readouterr().err.endswith("No space left on device: '/dev/full'\n")
+def test_a_full_device_is_named_alone(inputs: dict[str, Path], shell: Shell) -> None:
+    err = shell.refusal("simulate", inputs["simulate"], "--record", "/dev/full")
+    assert err.endswith("No space left on device: '/dev/full'\n")
 
 
 @pytest.mark.parametrize("command", ["play", "compare"])
-def test_a_title_that_is_not_text_is_mended(
-    command: str, inputs: dict[str, Path], tmp_path: Path
+def test_a_title_is_mended_or_too_long(
+    command: str, inputs: dict[str, Path], tmp_path: Path, shell: Shell
 ) -> None:
     """Arguments that are not UTF-8 arrive with lone surrogates, which no file can hold."""
     file, out = inputs["play"], tmp_path / "page.html"
-    words = {
-        "play": (file, "--title", "\udcff"),
-        "compare": (file, file, "--titles", "\udcff", "b"),
-    }
-    assert run(command, *words[command], "-o", out) == 0
-    assert "\ufffd" in out.read_text("utf-8")
-
-
-@pytest.mark.parametrize("command", ["play", "compare"])
-def test_a_title_that_is_too_long_is_refused(
-    command: str, inputs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, out, title = inputs["play"], tmp_path / "page.html", "a" * 10_001
-    words = {"play": (file, "--title", title), "compare": (file, file, "--titles", title, "b")}
-    assert run(command, *words[command], "-o", out) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    words = {"play": (file, "--title"), "compare": (file, file, "--titles", "b")}
+    shell.refusal(command, *words[command], "a" * 10_001, "-o", out)
     assert not out.exists()
+    shell(command, *words[command], "\udcff", "-o", out)
+    assert "\ufffd" in out.read_text("utf-8")
 
 
 @pytest.mark.parametrize("option", [("-o", "x.html"), ("--part", "1")])
 def test_the_recorder_takes_no_option_of_a_replay(
-    option: tuple[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("replay", "--recorder", *option) == 2
-    assert capsys.readouterr() == (
-        "",
-        "pagesim: --recorder prints a script and takes no FILE, -o or --part\n",
-    )
+    err = shell.refusal("replay", "--recorder", *option)
+    assert err == "pagesim: --recorder prints a script and takes no FILE, -o or --part\n"

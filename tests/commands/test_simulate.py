@@ -1,9 +1,6 @@
 """`pagesim simulate`: JSON, tables, and one line for bad input."""
 
-from __future__ import annotations
-
 import csv
-import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -15,127 +12,70 @@ from pagesim.commands.simulate import simulate
 from pagesim.commands.waste import waste
 from pagesim.simulation import Limits, Paged, PagedV1
 from pagesim.timeline import load
-from tests.commands.runs import KEYS, SMALL, answer, run
+from tests.commands.runs import KEYS, SMALL, Shell, requests, run
 
 pytestmark = pytest.mark.ch01
 
 
-def test_simulate_says_where_memory_and_time_went(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
+def test_simulate_says_where_memory_and_time_went(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--policy", "oracle", *SMALL)
-    value = answer(capsys, *arguments)
+    value = shell.answer(*arguments)
     assert (value["finished"], value["ignored"], value["policy"]) == (40, 0, "oracle")
     assert list(value["waste"]) == KEYS
     assert value["latency"]["normalized"]["mean"] > 0
-    assert run(*arguments) == 0
-    out = capsys.readouterr().out
+    out = shell(*arguments)
     assert "40 of 40 requests served" in out
     assert "time to first token" in out
-    first = answer(capsys, *arguments, "--first", "7", "--saturated")
+    first = shell.answer(*arguments, "--first", "7", "--saturated")
     assert first["finished"] == 7
 
 
 def test_simulate_records_a_run_that_can_be_loaded(
-    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+    shell: Shell, trace: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run.jsonl.gz"
     arguments = ("simulate", trace, *SMALL, "--first", "5", "--block-size", "4", "--record", out)
-    value = answer(capsys, *arguments)
+    value = shell.answer(*arguments)
     assert (value["record"], value["block_size"], value["policy"]) == (str(out), 4, "paged")
     assert len(load(out)) > 50
-    assert run(*arguments) == 0
-    assert f"pagesim play {out}" in capsys.readouterr().out
+    assert f"pagesim play {out}" in shell(*arguments)
 
 
-def test_simulate_says_no_when_nothing_fits(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
+def test_simulate_says_no_when_nothing_fits(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--policy", "max", "--slots", "10")
-    assert run(*arguments, "--json") == 1
-    assert json.loads(capsys.readouterr().out)["ignored"] == 40
-    assert run(*arguments) == 1
-    assert "40 requests were ignored" in capsys.readouterr().out
+    assert shell.answer(*arguments, code=1)["ignored"] == 40
+    assert "40 requests were ignored" in shell(*arguments, code=1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
-        (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
-        (["waste", "TRACE", "--slots", "0"], "0 is not between 1 and"),
-        (["waste", "TRACE", "--out", "waste.jpg"], "waste.jpg: must end in .svg, .png or .pdf"),
-        (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
-        (["waste", "BAD"], "bad.csv:2"),
-        (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
-        (
-            ["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"],
-            "num_cpu_blocks=3 does not apply to",
-        ),
-        (
-            ["waste", "TRACE", "--policy", "max", "--block-size", "8"],
-            "block_size=8 does not apply to",
-        ),
-        (["waste", "TRACE", "--samples", "3", "--slots", "1000"], "no CPU swap space"),
-        (["waste", "TRACE", "--watermark", "2"], "watermark must be between 0 and 1, not 2.0"),
-        (["simulate", "nowhere.csv"], "nowhere.csv"),
-    ],
-)
-def test_bad_input_is_one_line_that_says_where(
-    capsys: pytest.CaptureFixture[str],
-    trace: Path,
-    tmp_path: Path,
-    arguments: list[str],
-    message: str,
-) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_text("arrival_s,prompt_tokens,output_tokens\n0,-5,1\n")
-    files = {"TRACE": str(trace), "BAD": str(bad)}
-    assert run(*(files.get(argument, argument) for argument in arguments)) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
-
-
-def test_samples_share_and_need_room_on_the_cpu(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
+def test_samples_share_and_need_room_on_the_cpu(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--saturated", "--samples", "3", *SMALL)
-    value = answer(capsys, *arguments, "--cpu-blocks", "10000")
+    value = shell.answer(*arguments, "--cpu-blocks", "10000")
     assert value["finished"] + value["ignored"] == 40
     assert value["preemptions"] > 0
-    assert run(*arguments) == 2
-    text = capsys.readouterr().err
+    text = shell.refusal(*arguments)
     assert text.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
     assert text.endswith("Raise num_cpu_blocks\n")  # samples cannot be recomputed
     assert text.count("\n") == 1
 
 
-def test_samples_in_chunked_steps_keep_to_the_token_budget(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    trace = tmp_path / "samples.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,1,20\n0,3,5\n0,3,5\n0,3,5\n")
+def test_samples_in_chunked_steps_keep_to_the_token_budget(shell: Shell, tmp_path: Path) -> None:
+    trace = requests(tmp_path / "samples.csv", "0,1,20", *["0,3,5"] * 3)
     few = ("--slots", "800", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "2")
     three = ("--enable-chunked-prefill", "--samples", "3", "--cpu-blocks", "400")
     simulate = ("simulate", trace, *few, *three, "--max-num-batched-tokens")
-    assert run(*simulate, "2") == 1  # three samples take three tokens a step: no request runs
-    assert "4 requests were ignored" in capsys.readouterr().out
+    # Three samples take three tokens a step: no request runs.
+    assert "4 requests were ignored" in shell(*simulate, "2", code=1)
     for tokens in ("3", "4", "5"):
-        assert answer(capsys, *simulate, tokens)["finished"] == 4
+        assert shell.answer(*simulate, tokens)["finished"] == 4
 
 
-def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    trace = tmp_path / "stuck.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,30\n0.001,30,3\n")
+def test_who_is_stuck_is_told(shell: Shell, tmp_path: Path) -> None:
+    trace = requests(tmp_path / "stuck.csv", "0,4,30", "0.001,30,3")
     few = ("--slots", "40", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "4")
     chunks = ("--max-num-batched-tokens", "8", "--enable-chunked-prefill")
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
-    assert run("simulate", trace, *few, *chunks, *swap, "--json") == 1
-    assert json.loads(capsys.readouterr().out)["stuck"] == 1
-    assert run("simulate", trace, *few, *chunks, *swap) == 1
-    text = capsys.readouterr().out
+    assert shell.answer("simulate", trace, *few, *chunks, *swap, code=1)["stuck"] == 1
+    text = shell("simulate", trace, *few, *chunks, *swap, code=1)
     assert (
         "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
         in text
@@ -144,20 +84,16 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 @pytest.mark.parametrize("command", ["simulate", "waste"])
 def test_a_trace_is_not_blamed_for_what_an_option_says(
-    capsys: pytest.CaptureFixture[str], trace: Path, command: str
+    shell: Shell, trace: Path, command: str
 ) -> None:
     for option in (("--gpu", "b200"), ("--tp", "3"), ("--watermark", "2"), ("--policy", "x")):
-        assert run(command, trace, *option) == 2
-        text = capsys.readouterr().err
+        text = shell.refusal(command, trace, *option)
         assert trace.name not in text and text.count("\n") == 1
 
 
-def test_v1_takes_the_steps_of_its_api_server(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_v1_takes_the_steps_of_its_api_server(shell: Shell, tmp_path: Path) -> None:
     """A prompt of 30,000 tokens, and one answer token: every iteration is a chunk."""
-    trace = tmp_path / "long.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,30000,1\n")
+    trace = requests(tmp_path / "long.csv", "0,30000,1")
     long = ("simulate", trace, "--model", "llama-3.1-8b", "--kv-gib", "9", "--max-len", "32768")
     for gpu, policy, more, chunks in (
         ("a100-80gb", "v1", (), 15),
@@ -169,9 +105,9 @@ def test_v1_takes_the_steps_of_its_api_server(
         ("h100", "paged", ("--enable-chunked-prefill",), 59),
         ("h100", "max", (), 1),
     ):
-        value = answer(capsys, *long, "--gpu", gpu, "--policy", policy, *more)
+        value = shell.answer(*long, "--gpu", gpu, "--policy", policy, *more)
         assert (value["finished"], value["iterations"]) == (1, chunks), (gpu, policy, more)
-    value = answer(capsys, *long, "--gpu", "h100", "--compare", "v1")
+    value = shell.answer(*long, "--gpu", "h100", "--compare", "v1")
     assert (value["iterations"], value["compared"]["iterations"]) == (1, 4)
 
 
@@ -188,21 +124,17 @@ def test_the_options_are_the_fields_of_the_policy(command: click.Command) -> Non
             assert f"--{one.name.replace('_', '-')}" in options[one.name].opts
 
 
-def test_v1_is_a_policy_with_options_of_its_own(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
+def test_v1_is_a_policy_with_options_of_its_own(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--policy", "v1", *SMALL, "--saturated")
-    value = answer(capsys, *arguments)
+    value = shell.answer(*arguments)
     assert (value["policy"], value["block_size"], value["finished"]) == ("v1", 16, 40)
     assert list(value["waste"]) == [*KEYS[:4], "cached", *KEYS[4:]]
     assert value["waste"]["cached"] > 0
-    off = answer(capsys, *arguments, "--no-enable-prefix-caching", "--watermark", "0.5")
+    off = shell.answer(*arguments, "--no-enable-prefix-caching", "--watermark", "0.5")
     assert off["waste"]["cached"] == 0
     assert off["waste"]["batch"] < 0.8 * value["waste"]["batch"]
-    assert run(*arguments) == 0
-    assert re.search(r"external +cached +free +batch\n", capsys.readouterr().out)
-    assert run(*arguments, "--samples", "2") == 2
-    assert "samples=2 does not apply to PagedV1" in capsys.readouterr().err
+    assert re.search(r"external +cached +free +batch\n", shell(*arguments))
+    assert "samples=2 does not apply to PagedV1" in shell.refusal(*arguments, "--samples", "2")
 
 
 def test_cached_blocks_have_a_colour_in_the_picture(trace: Path, tmp_path: Path) -> None:
@@ -212,35 +144,29 @@ def test_cached_blocks_have_a_colour_in_the_picture(trace: Path, tmp_path: Path)
         assert (">cached<" in out.read_text()) is drawn
 
 
-def test_who_waits_forever_in_v1_is_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    trace, out = tmp_path / "never.csv", tmp_path / "requests.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n0,4,2\n")
+def test_who_waits_forever_in_v1_is_named(shell: Shell, tmp_path: Path) -> None:
+    trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2", "0,4,2")
+    out = tmp_path / "requests.csv"
     arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
     why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
-    assert run(*arguments, "--json") == 1
-    value = json.loads(capsys.readouterr().out)
+    value = shell.answer(*arguments, code=1)
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
-    assert run(*arguments) == 1
-    text = capsys.readouterr().out
+    text = shell(*arguments, code=1)
     assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in text
-    assert run("simulate", trace, "--compare", "v1", "--slots", "64") == 1
-    assert capsys.readouterr().out.endswith(f"\n  '1': {why}\n")
+    text = shell("simulate", trace, "--compare", "v1", "--slots", "64", code=1)
+    assert text.endswith(f"\n  '1': {why}\n")
     with out.open(newline="") as opened:
         rows = [(row["state"], row["why"]) for row in csv.DictReader(opened)]
     behind = "it waits behind request '1', which waits forever"
     assert rows == [("finished", ""), ("stuck", why), ("stuck", behind)]
 
 
-def test_both_engines_on_one_page(
-    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
-) -> None:
+def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> None:
     page, record = tmp_path / "both.html", tmp_path / "run.jsonl"
     outputs = ("--page", page, "--record", record)
     arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", *outputs)
-    value = answer(
-        capsys, *arguments, "--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64"
+    value = shell.answer(
+        *arguments, "--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64"
     )
     assert (value["policy"], value["compared"]["policy"]) == ("paged", "v1")
     assert value["compared"]["block_size"] == 8
@@ -248,40 +174,34 @@ def test_both_engines_on_one_page(
     both = page.read_text()
     assert "paged" in both and "v1" in both
     assert '["CPU",9]' in record.read_text(), "the run of --policy"
-    assert run(*arguments) == 0
-    assert f"{page} plays the run." in capsys.readouterr().out
+    assert f"{page} plays the run." in shell(*arguments)
     assert len(page.read_text()) < len(both)
-    assert run("simulate", trace, "--page", trace) == 2
-    assert "--page: " in capsys.readouterr().err
+    assert "--page: " in shell.refusal("simulate", trace, "--page", trace)
 
 
-def test_an_option_reaches_the_policy(capsys: pytest.CaptureFixture[str], trace: Path) -> None:
+def test_an_option_reaches_the_policy(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--saturated", *SMALL)
-    shares = [answer(capsys, *arguments, "--watermark", part)["waste"] for part in ("0", "0.5")]
+    shares = [shell.answer(*arguments, "--watermark", part)["waste"] for part in ("0", "0.5")]
     assert shares[0]["batch"] > 1.3 * shares[1]["batch"]
 
 
-def test_a_row_a_request_is_written(
-    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
-) -> None:
+def test_a_row_a_request_is_written(shell: Shell, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "requests.csv"
-    value = answer(capsys, "simulate", trace, *SMALL, "--requests", out)
+    value = shell.answer("simulate", trace, *SMALL, "--requests", out)
     with out.open(newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert value["requests_csv"] == str(out)
     assert [row["request_id"] for row in rows] == [str(i) for i in range(40)]
     ttft = sorted(float(row["ttft_s"]) for row in rows)
     assert value["latency"]["time_to_first_token"]["mean"] == pytest.approx(sum(ttft) / 40)
-    assert run("simulate", trace, "--requests", trace) == 2
-    assert "--requests: " in capsys.readouterr().err
+    assert "--requests: " in shell.refusal("simulate", trace, "--requests", trace)
 
 
-def test_two_policies_are_compared(capsys: pytest.CaptureFixture[str], trace: Path) -> None:
+def test_two_policies_are_compared(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, *SMALL, "--saturated", "--block-size", "8")
-    value = answer(capsys, *arguments, "--compare", "max")
+    value = shell.answer(*arguments, "--compare", "max")
     assert (value["policy"], value["block_size"]) == ("paged", 8)
     assert value["compared"]["policy"] == "max"
-    alone = answer(capsys, "simulate", trace, *SMALL, "--saturated", "--policy", "max")
+    alone = shell.answer("simulate", trace, *SMALL, "--saturated", "--policy", "max")
     assert value["compared"] | {"machine": value["machine"]} == alone
-    assert run(*arguments, "--compare", "max") == 0
-    assert re.search(r"mean batch +\d.* +\d.* +0\.\d", capsys.readouterr().out)
+    assert re.search(r"mean batch +\d.* +\d.* +0\.\d", shell(*arguments, "--compare", "max"))

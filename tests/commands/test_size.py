@@ -1,35 +1,24 @@
 """`pagesim size`: the keys of its JSON, its text, and one line for every nonsense."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.commands.runs import run as command
+from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch08
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 
 
-def run(*arguments: str | Path) -> int:
-    return command("size", *arguments)
+@pytest.fixture
+def size(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys, "size")
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
-    assert run(*arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == "" and out.count("\n") == 1
-    value: dict[str, Any] = json.loads(out)
-    return value
-
-
-def test_json_of_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_a_preset(size: Shell) -> None:
     arguments = ["--model", "Qwen2-1.5B", "--memory", "41318436454", "--max-model-len", "4096"]
-    assert answer(capsys, *arguments, "--swap-space", "4") == {
+    assert size.answer(*arguments, "--swap-space", "4") == {
         "model": "qwen2-1.5b",
         "engine": "v1",
         "cache_dtype": "bfloat16",
@@ -49,8 +38,8 @@ def test_json_of_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_a_printed_amount_gives_ranges(capsys: pytest.CaptureFixture[str]) -> None:
-    value = answer(capsys, "--model", "qwen2-1.5b", "--memory", "38.48GiB")
+def test_a_printed_amount_gives_ranges(size: Shell) -> None:
+    value = size.answer("--model", "qwen2-1.5b", "--memory", "38.48GiB")
     assert value["num_gpu_blocks"] == [90_053, 90_076]
     assert value["tokens"] == [1_440_848, 1_441_216]
     assert value["max_model_len"] == 131_072
@@ -58,39 +47,38 @@ def test_a_printed_amount_gives_ranges(capsys: pytest.CaptureFixture[str]) -> No
     assert value["num_cpu_blocks"] is None
 
 
-def test_a_config_and_all_flags(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_config_and_all_flags(size: Shell) -> None:
     flags = ["--block-size", "32", "--dtype", "float", "--kv-cache-dtype", "fp8_e5m2"]
     flags += ["--tensor-parallel-size", "2", "--pipeline-parallel-size", "4"]
-    value = answer(capsys, "--config", CONFIGS / "qwen3.json", "--memory", "1GiB", *flags)
+    value = size.answer("--config", CONFIGS / "qwen3.json", "--memory", "1GiB", *flags)
     assert (value["model"], value["cache_dtype"]) == ("qwen3", "fp8_e5m2")
     assert value["page_bytes"] == 2 * 32 * 4 * 128
     assert value["bytes_per_token"] == 7 * 2 * 4 * 128
     assert value["num_gpu_blocks"] == [2**30 // (7 * 32_768)] * 2
     step = ["--max-num-batched-tokens", "100", "--max-model-len", "2000"]
     hybrid = ["--config", CONFIGS / "layer_types.json", "--num-gpu-blocks-override", "500"]
-    value = answer(capsys, *hybrid, *step)
+    value = size.answer(*hybrid, *step)
     assert (value["num_groups"], value["num_gpu_blocks"]) == (2, [500, 500])
     assert value["max_concurrency"] == 500 / (125 + 15 + 1)
 
 
-def test_v0_from_the_whole_card(capsys: pytest.CaptureFixture[str]) -> None:
+def test_v0_from_the_whole_card(size: Shell) -> None:
     card = ["--engine", "v0", "--model", "llama-3.1-8b", "--gpu-memory", "24GiB"]
-    exact = answer(capsys, *card, "--peak", "17GiB", "--gpu-memory-utilization", "0.9")
+    exact = size.answer(*card, "--peak", "17GiB", "--gpu-memory-utilization", "0.9")
     assert exact["num_gpu_blocks"] == [2_355, 2_355]
-    assert answer(capsys, *card, "--peak", "17GiB") == exact
-    rounded = answer(capsys, *card, "--peak", "17.0GiB")
+    assert size.answer(*card, "--peak", "17GiB") == exact
+    rounded = size.answer(*card, "--peak", "17.0GiB")
     assert rounded["num_gpu_blocks"] == [2_329, 2_380]
     logged = ["--engine", "v0", "--model", "llama-3.1-8b", "--memory", "3.81GiB"]
-    value = answer(capsys, *logged, "--swap-space", "4", "--max-model-len", "20000")
+    value = size.answer(*logged, "--swap-space", "4", "--max-model-len", "20000")
     assert value["num_gpu_blocks"] == value["usable_blocks"] == [1_948, 1_953]
     assert value["num_cpu_blocks"] == 2_048
     assert value["max_concurrency"] == 1_953 * 16 / 20_000
 
 
-def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text(size: Shell) -> None:
     flags = ["--memory", "40.00GiB", "-tp", "2", "-pp", "2", "--swap-space", "4"]
-    assert run("--model", "gemma-3-27b", *flags) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert size("--model", "gemma-3-27b", *flags).splitlines() == [
         "gemma-3-27b  31 layers of 62, 8 KV heads of 128, bfloat16 "
         "(huggingface.co/google/gemma-3-27b-it, config.json)",
         "a token      126,976 bytes in all layers",
@@ -104,49 +92,4 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "at once      14.02 sequences of 131,072 tokens",
         "CPU blocks   13,107",
     ]
-    assert run("--model", "deepseek-v3", "--memory", "40GiB") == 0
-    assert "a latent vector of 576" in capsys.readouterr().out
-
-
-QWEN = ["--model", "qwen2-1.5b"]
-GIB = ["--memory", "1GiB"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([*QWEN, "--memory", "0"], "not even one block fits"),
-        ([*QWEN, "--memory", "0GiB"], "not even one block fits"),
-        ([*QWEN, "--memory", "448000"], "one block of qwen2-1.5b takes 458,752"),
-        ([*QWEN, "--memory", "1 parsec"], "--memory must be a number and a unit"),
-        ([*QWEN, *GIB, "-tp", "5"], "does not divide the 12 attention heads"),
-        ([*QWEN, *GIB, "-pp", "29"], "there are only 28 layers"),
-        ([*QWEN, *GIB, "--block-size", "0"], "--block-size"),
-        ([*QWEN, *GIB, "--block-size", "many"], "--block-size"),
-        ([*QWEN, *GIB, "--max-model-len", "0"], "--max-model-len"),
-        ([*QWEN, *GIB, "--dtype", "int4"], "dtype must be one of auto"),
-        ([*QWEN, *GIB, "--kv-cache-dtype", "int4"], "kv_cache_dtype must be one of auto, fp8"),
-        ([*QWEN, *GIB, "--swap-space", "-1"], "swap_space must be"),
-        ([*QWEN, *GIB, "--engine", "v2"], "--engine must be v0 or v1"),
-        ([*QWEN], "give --memory"),
-        (GIB, "give one of --model NAME and --config PATH"),
-        ([*QWEN, "--config", str(CONFIGS / "qwen2.json"), *GIB], "give one of --model"),
-        (["--model", "qwen-2-1.5b", *GIB], "the nearest are qwen2-1.5b"),
-        (["--config", "absent.json", *GIB], "absent.json"),
-        (["--config", __file__, *GIB], "test_size.py: not JSON"),
-        ([*QWEN, *GIB, "--gpu-memory", "24GiB", "--peak", "1GiB"], "give one of --memory"),
-        ([*QWEN, *GIB, "--peak", "1GiB"], "belong to --gpu-memory"),
-        ([*QWEN, "--gpu-memory", "24GiB"], "--gpu-memory needs --peak"),
-        ([*QWEN, "--gpu-memory", "4GiB", "--peak", "4GiB"], "nothing is left for the cache"),
-        (
-            [*QWEN, "--gpu-memory", "4GiB", "--peak", "1GiB", "--gpu-memory-utilization", "9"],
-            "gpu_memory_utilization must be above 0",
-        ),
-    ],
-)
-def test_nonsense_is_2_and_one_line(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*arguments, "--json") == 2
-    out, err = capsys.readouterr()
-    assert out == "" and words in err and err.count("\n") == 1
+    assert "a latent vector of 576" in size("--model", "deepseek-v3", "--memory", "40GiB")

@@ -1,17 +1,25 @@
 """`pagesim sweep`: a grid in, a line a cell out."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pagesim.commands.sweep import ROWS
-from tests.commands.runs import answer, run
+from tests.commands.runs import Shell, requests
 
 pytestmark = pytest.mark.ch01
+
+
+NINE = {"name": "sharegpt_like", "n": 9, "seed": 1}
+
+
+def sweep(folder: Path, out: str = "study.jsonl", **grid: Any) -> tuple[object, ...]:
+    """The words of a command that sweeps a grid."""
+    (folder / "grid.json").write_text(json.dumps(grid))
+    return "sweep", folder / "grid.json", "-o", folder / out
 
 
 @pytest.fixture
@@ -20,31 +28,22 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pagesim.studies.sweep._process", lambda: ThreadPoolExecutor(1))
 
 
-def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    grid, out = tmp_path / "grid.json", tmp_path / "study.jsonl"
-    workload = {"name": "sharegpt_like", "n": 9, "seed": 1}
-    grid.write_text(json.dumps({"workload": [workload], "policy": ["max", "paged"]}))
-    value = answer(capsys, "sweep", grid, "-o", out)
+def test_a_sweep_is_a_command(shell: Shell, tmp_path: Path) -> None:
+    value = shell.answer(*sweep(tmp_path, workload=[NINE], policy=["max", "paged"]))
     assert (value["cells"], value["done"], value["failed"]) == (2, 2, 0)
-    assert len(out.read_text().splitlines()) == 3
-    grid.write_text(json.dumps({"workload": [workload], "policy": ["max"], "block_size": [8]}))
-    assert run("sweep", grid, "-o", tmp_path / "other.jsonl") == 1
-    assert "block_size=8 does not apply to Contiguous" in capsys.readouterr().out
-    grid.write_text(json.dumps({str(i): list(range(10**3)) for i in range(4)}))
-    assert run("sweep", grid, "-o", tmp_path / "third.jsonl") == 2
-    assert "1,000,000,000,000 cells, but a sweep has at most" in capsys.readouterr().err
+    assert len((tmp_path / "study.jsonl").read_text().splitlines()) == 3
+    other = sweep(tmp_path, "other.jsonl", workload=[NINE], policy=["max"], block_size=[8])
+    assert "block_size=8 does not apply to Contiguous" in shell(*other, code=1)
+    large = {str(i): list(range(10**3)) for i in range(4)}
+    error = shell.refusal(*sweep(tmp_path, "third.jsonl", **large))
+    assert "1,000,000,000,000 cells, but a sweep has at most" in error
 
 
 @pytest.mark.usefixtures("threads")
-def test_a_table_has_what_differs_and_what_came_out(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    grid = tmp_path / "grid.json"
-    workload = {"name": "sharegpt_like", "n": 9, "seed": 1}
+def test_a_table_has_what_differs_and_what_came_out(shell: Shell, tmp_path: Path) -> None:
     machines = {"model": ["llama-3.1-8b"], "gpu": ["a100-80gb", "h100"], "policy": ["max", "v1"]}
-    grid.write_text(json.dumps({"workload": [workload], **machines}))
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 0
-    head, *rows, end = (line.split() for line in capsys.readouterr().out.splitlines())
+    lines = shell(*sweep(tmp_path, workload=[NINE], **machines)).splitlines()
+    head, *rows, end = map(str.split, lines)
     assert head[:4] == ["cell", "gpu", "policy", "finished"]
     axes = [("a100-80gb", "max"), ("a100-80gb", "v1"), ("h100", "max"), ("h100", "v1")]
     assert [row[:4] for row in rows] == [[str(i), *axis, "9"] for i, axis in enumerate(axes)]
@@ -52,15 +51,10 @@ def test_a_table_has_what_differs_and_what_came_out(
 
 
 @pytest.mark.usefixtures("threads")
-def test_what_is_wrong_is_a_line_for_each_reason(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    grid = tmp_path / "grid.json"
-    workload = {"name": "sharegpt_like", "n": 9, "seed": 1}
+def test_what_is_wrong_is_a_line_for_each_reason(shell: Shell, tmp_path: Path) -> None:
     machines = {"gpu": ["b200", "h100"], "policy": ["max", "paged"], "block_size": [8]}
-    grid.write_text(json.dumps({"workload": [workload, "nowhere.csv"], **machines}))
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 1
-    out, err = capsys.readouterr()
+    given = sweep(tmp_path, workload=[NINE, "nowhere.csv"], **machines)
+    out, err = shell.printed(*given, code=1)
     assert "Traceback" not in out + err
     lines = [line for line in out.splitlines() if "cell " in line]
     assert len(lines) == 4
@@ -71,33 +65,21 @@ def test_what_is_wrong_is_a_line_for_each_reason(
 
 
 @pytest.mark.usefixtures("threads")
-def test_a_cell_whose_requests_wait_forever_is_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    trace, grid = tmp_path / "never.csv", tmp_path / "grid.json"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n")
-    grid.write_text(
-        json.dumps({"workload": [str(trace)], "policy": ["paged", "v1"], "pool": [64, 640]})
-    )
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl", "--json") == 1
-    value = json.loads(capsys.readouterr().out)
+def test_a_cell_whose_requests_wait_forever_is_named(shell: Shell, tmp_path: Path) -> None:
+    trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2")
+    given = sweep(tmp_path, workload=[str(trace)], policy=["paged", "v1"], pool=[64, 640])
+    value = shell.answer(*given, code=1)
     assert (value["done"], value["failed"], value["stuck"]) == (4, 0, [2])
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 1
-    assert "forever in the cells 2" in capsys.readouterr().out
+    assert "forever in the cells 2" in shell(*given, code=1)
 
 
 @pytest.mark.usefixtures("threads")
-def test_many_rows_are_shown_in_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    grid, out = tmp_path / "grid.json", tmp_path / "study.jsonl"
-    workload = {"name": "sharegpt_like", "n": 1, "seed": 1}
-    grid.write_text(json.dumps({"workload": [workload], "warmup": [i / 99 for i in range(ROWS)]}))
-    assert run("sweep", grid, "-o", out) == 0
-    assert len(capsys.readouterr().out.splitlines()) == ROWS + 2
-    grid.write_text(
-        json.dumps({"workload": [workload], "warmup": [i / 99 for i in range(ROWS + 2)]})
-    )
-    assert run("sweep", grid, "-o", tmp_path / "more.jsonl") == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_many_rows_are_shown_in_part(shell: Shell, tmp_path: Path) -> None:
+    workload = [NINE | {"n": 1}]
+    few = sweep(tmp_path, workload=workload, warmup=[i / 99 for i in range(ROWS)])
+    assert len(shell(*few).splitlines()) == ROWS + 2
+    many = [i / 99 for i in range(ROWS + 2)]
+    lines = shell(*sweep(tmp_path, "more.jsonl", workload=workload, warmup=many)).splitlines()
     assert len(lines) == ROWS + 3 and lines[-2] == "and 2 more"
 
 
@@ -105,12 +87,8 @@ def test_many_rows_are_shown_in_part(capsys: pytest.CaptureFixture[str], tmp_pat
     ("text", "message"),
     [("{", "grid.json: not JSON"), ("3", "grid.json: "), ('{"policy": 3}', "grid.json: ")],
 )
-def test_a_bad_grid_is_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_bad_grid_is_one_line(shell: Shell, tmp_path: Path, text: str, message: str) -> None:
     grid = tmp_path / "grid.json"
     grid.write_text(text)
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 2
-    stderr = capsys.readouterr().err
-    assert message in stderr and stderr.count("\n") == 1
+    assert message in shell.refusal("sweep", grid, "-o", tmp_path / "study.jsonl")
     assert not (tmp_path / "study.jsonl").exists()

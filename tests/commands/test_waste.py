@@ -1,20 +1,18 @@
 """`pagesim waste`: shares as JSON and as pictures, of a file and of the paper's preset."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.commands.runs import KEYS, SMALL, answer, run
+from tests.commands.runs import KEYS, SMALL, Shell, run
 
 pytestmark = pytest.mark.ch01
 
 
 @pytest.mark.parametrize("policy", ["max", "pow2", "oracle", "static", "token", "paged"])
-def test_waste_of_a_file(capsys: pytest.CaptureFixture[str], trace: Path, policy: str) -> None:
-    value = answer(capsys, "waste", trace, "--policy", policy, *SMALL)
+def test_waste_of_a_file(shell: Shell, trace: Path, policy: str) -> None:
+    value = shell.answer("waste", trace, "--policy", policy, *SMALL)
     assert list(value) == ["policies", "source"]
     assert list(value["policies"]) == [policy]
     row = value["policies"][policy]
@@ -22,37 +20,26 @@ def test_waste_of_a_file(capsys: pytest.CaptureFixture[str], trace: Path, policy
     assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
 
 
-def test_waste_of_the_papers_preset(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
-    value = answer(capsys, "waste", "--preset", "paper-figure-2")
+def test_waste_of_the_papers_preset(shell: Shell, small_paper: None) -> None:
+    value = shell.answer("waste", "--preset", "paper-figure-2")
     assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
     assert "SOSP '23" in value["source"]
     for row in value["policies"].values():
         assert list(row) == KEYS
         assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
-    assert run("waste", "--preset", "paper-figure-2") == 0
-    assert "calibrated" in capsys.readouterr().out
+    assert "calibrated" in shell("waste", "--preset", "paper-figure-2")
 
 
-def test_requests_wait_from_the_start_unless_they_arrive_in_time(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
-    saturated = answer(capsys, "waste", trace, "--policy", "oracle", *SMALL)
-    in_time = answer(capsys, "waste", trace, "--policy", "oracle", "--in-time", *SMALL)
+def test_requests_wait_from_the_start_unless_they_arrive_in_time(shell: Shell, trace: Path) -> None:
+    saturated = shell.answer("waste", trace, "--policy", "oracle", *SMALL)
+    in_time = shell.answer("waste", trace, "--policy", "oracle", "--in-time", *SMALL)
     assert saturated["policies"]["oracle"]["free"] == 0 < in_time["policies"]["oracle"]["free"]
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_waste_draws_what_it_says(
-    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path, suffix: str
-) -> None:
+def test_waste_draws_what_it_says(shell: Shell, trace: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"waste{suffix}"
-    value = answer(capsys, "waste", trace, "--policy", "max", *SMALL, "--out", out)
+    value = shell.answer("waste", trace, "--policy", "max", *SMALL, "--out", out)
     assert value["out"] == str(out)
     if suffix != ".svg":
         assert out.read_bytes().startswith({".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
@@ -62,13 +49,7 @@ def test_waste_draws_what_it_says(
         assert f"{share:.1f}" in out.read_text()
 
 
-def test_the_calibration_is_in_the_picture_of_the_preset(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
+def test_the_calibration_is_in_the_picture_of_the_preset(small_paper: None, tmp_path: Path) -> None:
     out = tmp_path / "waste.svg"
     assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
     words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())

@@ -32,6 +32,7 @@ FLAGS = (
     "--hide-scrollbars",
     "--window-size=1400,1200",
 )
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 PATIENCE = 30.0
 """Seconds until something that must come is given up: long, for a slow machine is no failure."""
 
@@ -139,6 +140,10 @@ class Page:
     def js(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
+    def look(self, name: str, *arguments: Any) -> Any:
+        """What a function of look.js returns."""
+        return self.js(f"{LOOK}\nreturn {name}(...arguments)", *arguments)
+
     def all(self, css: str) -> list[WebElement]:
         from selenium.webdriver.common.by import By
 
@@ -163,8 +168,7 @@ class Page:
 
     def state(self) -> dict[str, Any]:
         """The player's state in the shape of FORMAT.md."""
-        state: dict[str, Any] = self.js("return pagesimPlayer.state()")
-        return state
+        return self.js("return pagesimPlayer.state()")
 
     def picture(self) -> tuple[str, str, bytes]:
         """All there is to see of a step, when nothing moves: markup, what is said, and pixels."""
@@ -188,8 +192,7 @@ class Page:
     @property
     def steps(self) -> list[int]:
         """The step of each player: a linked page has two."""
-        found: list[int] = self.js("return pagesimPlayers.map((player) => player.step)")
-        return found
+        return self.js("return pagesimPlayers.map((player) => player.step)")
 
     def turn(self, way: str) -> list[int]:
         """Press `next` or `prev`, which two linked players have together; the steps then."""
@@ -254,5 +257,4 @@ class Page:
         return [params["request"]["url"] for params in wanted]
 
     def _performance(self) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = self.driver.get_log("performance")
-        return entries
+        return self.driver.get_log("performance")

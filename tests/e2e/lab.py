@@ -1,7 +1,5 @@
 """JupyterLab on a port of its own, and what a reader does in it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -108,8 +106,7 @@ class Lab:
 
     def cells(self, page: Page) -> list[dict[str, Any]]:
         """The cells as the notebook has them now."""
-        cells: list[dict[str, Any]] = page.js(CELLS)
-        return cells
+        return page.js(CELLS)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The runs that the browser is shown."""
 
-from __future__ import annotations
-
 import random
 
 import pagesim

@@ -1,7 +1,6 @@
 """What the picture shows: words in physical blocks, slot numbers, rows, the first step."""
 
-from __future__ import annotations
-
+import itertools
 import time
 from pathlib import Path
 
@@ -13,21 +12,16 @@ from tests.e2e.browser import PATIENCE, Page
 from tests.e2e.test_geometry import shared
 from tests.e2e.test_layout import rows
 
-WORDS = """
-return [...document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] text`)]
-  .map((t) => t.textContent);
-"""
-
 
 def test_physical_blocks_hold_the_words(page: Page) -> None:
     page.show(shared(), 4)
-    assert page.js(WORDS, 0) == ["0", "Four", "score", "and", "seven", "s1 s2"]
+    assert page.look("words", 0) == ["0", "Four", "score", "and", "seven", "s1 s2"]
     # The second writer copied nothing: it is the last owner, and writes where the words are.
-    assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "mothers", "s2"]
-    assert page.js(WORDS, 2) == ["2", "years", "ago", "our", "fathers", "s1"]
-    assert page.js(WORDS, 3) == ["3"]
+    assert page.look("words", 1) == ["1", "years", "ago", "our", "mothers", "s2"]
+    assert page.look("words", 2) == ["2", "years", "ago", "our", "fathers", "s1"]
+    assert page.look("words", 3) == ["3"]
     page.go(2)
-    assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "s1 s2"], "before the last words"
+    assert page.look("words", 1) == ["1", "years", "ago", "our", "s1 s2"], "before the last words"
 
 
 def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page) -> None:
@@ -39,7 +33,7 @@ def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page) -> N
         for table in state.tables.values():
             for k, block in enumerate(table.block_ids):
                 tokens = [str(token) for token in table.token_ids[4 * k : 4 * k + 4]]
-                words = page.js(WORDS, block)
+                words = page.look("words", block)
                 assert words[1 : 1 + len(tokens)] == tokens, (step, block)
 
 
@@ -51,8 +45,8 @@ def test_the_words_are_those_of_the_last_writer(page: Page) -> None:
     child.write("hers")
     parent.write("his")
     page.show(story.run, len(story.run))
-    assert page.js(WORDS, 0) == ["0", "one", "two", "his", "s0"]
-    assert page.js(WORDS, 1) == ["1", "one", "two", "hers", "s1"]
+    assert page.look("words", 0) == ["0", "one", "two", "his", "s0"]
+    assert page.look("words", 1) == ["1", "one", "two", "hers", "s1"]
 
 
 def test_cached_blocks_without_owners_keep_theirs(page: Page) -> None:
@@ -60,7 +54,7 @@ def test_cached_blocks_without_owners_keep_theirs(page: Page) -> None:
     story.arrive("one two three four").leave()
     run = story.run
     page.show(run, len(run))
-    assert page.js(WORDS, 0) == ["0", "one", "two", "unused"]
+    assert page.look("words", 0) == ["0", "one", "two", "unused"]
 
 
 def test_twelve_blocks_of_a_step_are_named_and_the_others_counted(page: Page) -> None:
@@ -75,20 +69,17 @@ def test_twelve_blocks_of_a_step_are_named_and_the_others_counted(page: Page) ->
 def test_slot_numbers_on_demand(page: Page) -> None:
     page.show(shared(), 4)
     page.key("s")
-    assert page.js(WORDS, 2)[:5] == ["2", "8", "9", "10", "11"]
+    assert page.look("words", 2)[:5] == ["2", "8", "9", "10", "11"]
     page.click("slots")
-    assert page.js(WORDS, 2)[1] == "years"
+    assert page.look("words", 2)[1] == "years"
 
 
 def test_contiguous_memory_is_a_strip(page: Page) -> None:
     run = rows()
     page.show(run, 10)
     assert page.text(".ps-stage").count("GPU memory, in slots") == 1
-    gaps = page.js("""
-        const boxes = [...document.querySelectorAll('.ps-cell .edge')]
-          .map((e) => e.getBoundingClientRect());
-        return boxes.slice(1).map((b, i) => [b.top === boxes[i].top, b.left - boxes[i].right])
-          .filter(([same]) => same).map(([, gap]) => gap);""")
+    edges = itertools.pairwise(page.look("boxes", ".ps-cell .edge"))
+    gaps = [right["left"] - left["right"] for left, right in edges if left["top"] == right["top"]]
     assert max(map(abs, gaps)) < 0.1
     reserved = page.js("return document.querySelectorAll('.ps-cell .reserved').length")
     state = run.at(10)
@@ -139,16 +130,9 @@ def test_a_step_has_an_address(page: Page, tmp_path: Path) -> None:
 
 def test_a_swipe_is_a_step(page: Page) -> None:
     page.show(scenes.small(), 3)
-    swipe = """
-        const touch = (x, y) => new Touch({ identifier: 1, target: arguments[0],
-          clientX: x, clientY: y });
-        const send = (type, list, changed) => arguments[0].dispatchEvent(
-          new TouchEvent(type, { touches: list, changedTouches: changed, bubbles: true }));
-        send('touchstart', [touch(200, 100)], []);
-        send('touchend', [], [touch(200 + arguments[1], 100 + arguments[2])]);"""
     stage = page.one(".ps-picture")
     for dx, dy, step in ((-80, 5, 4), (80, 5, 3), (-80, 70, 3), (10, 0, 3)):
-        page.js(swipe, stage, dx, dy)
+        page.look("swipe", stage, dx, dy)
         assert page.step == step
 
 
@@ -158,12 +142,10 @@ def test_a_projector_gets_the_picture_and_a_subtitle(page: Page) -> None:
     page.click("fullscreen")
     page.until("return document.fullscreenElement !== null")
     page.until("return document.querySelector('.ps-said').getBoundingClientRect().top > 700")
-    fits = page.js("""
-        const [stage, said] = ['.ps-stage', '.ps-said']
-          .map((css) => document.querySelector(css).getBoundingClientRect());
-        return [stage.bottom <= said.top + 1, said.bottom <= innerHeight,
-          parseFloat(getComputedStyle(document.querySelector('.ps-caption')).fontSize)];""")
-    assert fits == [True, True, 28]
+    (stage,), (said,) = page.look("boxes", ".ps-stage"), page.look("boxes", ".ps-said")
+    assert stage["bottom"] <= said["top"] + 1 and said["bottom"] <= page.js("return innerHeight")
+    font = "return getComputedStyle(document.querySelector('.ps-caption')).fontSize"
+    assert page.js(font) == "28px"
 
 
 def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> None:
@@ -197,23 +179,16 @@ def wait_for(path: Path) -> None:
 
 def test_from_a_word_to_its_bytes(page: Page) -> None:
     page.show(shared(), 4)
-    point = """
-        const [node] = [...document.querySelectorAll(arguments[0])]
-          .filter((t) => t.textContent === arguments[1]);
-        const box = node.getBoundingClientRect();
-        const at = { clientX: (box.left + box.right) / 2, clientY: (box.top + box.bottom) / 2 };
-        document.elementFromPoint(at.clientX, at.clientY)
-          .dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));"""
     words = (
         "\u201cfathers\u201d is token 7 of s1: logical block 1, offset 3 \u2192 the table's entry "
         "1: block 2 \u2192 slot 2 \u00b7 4 + 3 = 11 \u2192 row 11 of the K and V tensors."
     )
     for place in (".ps-stage .under text", '.ps-cell[data-block="2"] text'):
-        page.js(point, place, "fathers")
+        page.look("pointAtText", place, "fathers")
         assert page.text(".ps-detail").startswith(words + " Block 2 (GPU)"), place
-        assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 3
+        assert page.look("traced") == 3
     page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
-    assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0
+    assert page.look("traced") == 0
 
 
 def test_a_printed_step_has_no_controls(page: Page) -> None:
@@ -227,14 +202,13 @@ def test_a_printed_step_has_no_controls(page: Page) -> None:
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
-TRACED = "return document.querySelectorAll('.ps-stage .traced').length"
 FOCUS = "return document.activeElement.dataset.block"
 
 
 def test_a_words_way_by_the_keyboard(page: Page) -> None:
     page.show(shared(), 4)
     page.js("document.querySelector('[data-block=\"2\"]').focus()")
-    assert (page.js(TRACED), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
+    assert (page.look("traced"), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
     page.key("ENTER", '[data-block="2"]')
     ways = {
         "ARROW_RIGHT": ("2", "\u201cago\u201d is token 5 of s1: logical block 1, offset 1"),
@@ -245,7 +219,7 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
     assert page.text(".ps-detail").startswith("\u201cyears\u201d is token 4 of s1")
     for key, (block, words) in ways.items():
         page.key(key, f'[data-block="{page.js(FOCUS)}"]')
-        assert (page.js(FOCUS), page.js(TRACED)) == (block, 3), key
+        assert (page.js(FOCUS), page.look("traced")) == (block, 3), key
         assert page.text(".ps-detail").startswith(words), key
         focused = page.one(f'[data-block="{block}"]')
         assert focused.get_attribute("aria-label").startswith(words), key
@@ -254,7 +228,7 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
     page.js("document.querySelector('[data-block=\"1\"]').focus()")
     assert page.one(".ps-detail").get_attribute("aria-live") == "off", "another block, no word"
     page.key("ESCAPE", '[data-block="1"]')
-    assert (page.js(TRACED), page.step) == (0, 4)
+    assert (page.look("traced"), page.step) == (0, 4)
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "false"
     assert "Enter" in page.text(".ps-keys")
 
@@ -262,15 +236,10 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
 def test_a_words_way_by_a_finger(page: Page) -> None:
     page.size(400, 860)
     page.show(shared(), 4)
-    x, y = page.js("""
-        const [node] = [...document.querySelectorAll('.ps-cell[data-block="2"] text')]
-          .filter((t) => t.textContent === 'fathers');
-        node.scrollIntoView({ block: 'center' });
-        const box = node.getBoundingClientRect();
-        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
+    x, y = page.look("middleOfText", '.ps-cell[data-block="2"] text', "fathers")
     for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
         touch = {"type": kind, "touchPoints": points}
         page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
     page.until("return document.querySelectorAll('.ps-cell[aria-pressed=true]').length === 1")
-    assert page.js(TRACED) == 3
+    assert page.look("traced") == 3
     assert page.text(".ps-detail").startswith("\u201cfathers\u201d is token 7 of s1")

@@ -1,7 +1,5 @@
 """An exercise in JupyterLab: a wrong answer shows its counterexample, a right one turns green."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import exercises

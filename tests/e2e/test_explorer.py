@@ -1,7 +1,5 @@
 """`pagesim.explore` in JupyterLab: a moved slider makes another run and swaps its player in."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.e2e.browser import Page

@@ -1,55 +1,33 @@
 """An x-ray as a film: what a program reads lights up, and m, \u2113 and acc move."""
 
-from __future__ import annotations
-
 import pagesim
 from tests.e2e.browser import Page
 from tests.timeline.test_film import READS, story
-
-LIT = """
-const [cell] = document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] .edge`);
-const box = cell.getBoundingClientRect();
-return [...document.querySelectorAll('.ps-cell .lit')].map((r) => r.getBoundingClientRect())
-  .filter((r) => r.left >= box.left - 1 && r.right <= box.right + 1
-    && r.top >= box.top - 1 && r.bottom <= box.bottom + 1).length;
-"""
-SHADES = """
-return [...document.querySelectorAll('.ps-cell .lit')].map((r) => r.getAttribute('class'));
-"""
-DIALS = """
-return [...document.querySelectorAll('.ps-dial')].map((d) =>
-  [d.textContent.trim(), d.querySelector('meter').value]);
-"""
 
 
 def test_a_film(page: Page) -> None:
     run: pagesim.Timeline = story().run.film(READS)
     page.show(run, 1)
-    assert (page.js(LIT, 0), page.js(LIT, 1)) == (2, 0)
-    assert page.js(SHADES) == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
-    assert page.js(DIALS) == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
+    assert (page.look("lit", 0), page.look("lit", 1)) == (2, 0)
+    assert page.look("shades") == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
+    assert page.look("dials") == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
     page.key("ARROW_RIGHT")
-    assert (page.js(LIT, 0), page.js(LIT, 1)) == (0, 1)
-    assert page.js(DIALS)[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
+    assert (page.look("lit", 0), page.look("lit", 1)) == (0, 1)
+    assert page.look("dials")[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
     assert "program (0, 0), head 1 reads 1 key" in page.text(".ps-caption")
     assert page.console() == []
 
 
 def test_a_word_names_the_program_that_reads_it(page: Page) -> None:
     page.show(story().run.film(READS), 1)
-    page.js("""
-        const edge = document.querySelector('.ps-cell[data-block="0"] .edge');
-        const box = edge.getBoundingClientRect();
-        const at = { clientX: box.left + 5, clientY: (box.top + box.bottom) / 2, bubbles: true };
-        document.elementFromPoint(at.clientX, at.clientY)
-          .dispatchEvent(new PointerEvent('pointermove', at));""")
+    page.look("pointAt", page.one('.ps-cell[data-block="0"] .edge'), None, 5)
     assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")
 
 
 def test_attention_shades_the_words(page: Page) -> None:
     run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention of s0, layer 1")
     page.show(run, 1)
-    assert page.js(SHADES) == ["lit lit-1", "lit lit-4", "lit lit-2"]
+    assert page.look("shades") == ["lit lit-1", "lit lit-4", "lit lit-2"]
     assert page.text(".ps-caption").endswith(
         "attention of s0, layer 1: most of it, 0.7, on block 0."
     )
@@ -63,7 +41,7 @@ def test_attention_shades_the_words(page: Page) -> None:
         return Boolean(shade.compareDocumentPosition(word) & Node.DOCUMENT_POSITION_FOLLOWING);""")
     assert below, "a word is written over its shade"
     page.go(0)
-    assert page.js(SHADES) == []
+    assert page.look("shades") == []
 
 
 def test_a_film_has_the_colours_of_its_run(page: Page) -> None:
@@ -86,12 +64,12 @@ def test_one_mark_at_a_time_shades(page: Page) -> None:
     for step in (1, 2):
         run.mark(step, {0: 1.0, 1: 0.25}, "layer 0").mark(step, {2: 1.0}, "layer 1")
     page.show(run, 1)
-    assert page.js(SHADES) == ["lit lit-4", "lit lit-1"]
+    assert page.look("shades") == ["lit lit-4", "lit lit-1"]
     assert page.one('[data-action="shade-0"]').get_attribute("aria-pressed") == "true"
     page.click("shade-1")
-    assert (page.js(SHADES), page.js(LIT, 1)) == (["lit lit-4"], 1)
+    assert (page.look("shades"), page.look("lit", 1)) == (["lit lit-4"], 1)
     assert "shaded: layer 1" in page.text(".ps-stage")
     assert page.one('[data-action="shade-1"]').get_attribute("aria-pressed") == "true"
     page.go(2)
-    assert (page.js(SHADES), page.js(LIT, 1)) == (["lit lit-4"], 1)
+    assert (page.look("shades"), page.look("lit", 1)) == (["lit lit-4"], 1)
     assert page.console() == []

@@ -1,9 +1,5 @@
 """What a file says is text, whatever it looks like, in every host of the player."""
 
-from __future__ import annotations
-
-import gzip
-import json
 from html import escape
 from pathlib import Path
 
@@ -13,6 +9,7 @@ import pagesim
 from pagesim.player.page import page as page_of
 from tests.e2e import scenes
 from tests.e2e.browser import Page
+from tests.player import samples
 
 # Each would set window.owned if any part of the page took it for more than text.
 PAYLOADS = [
@@ -102,21 +99,12 @@ def test_a_long_name_does_not_break_the_page(player: Page) -> None:
 
 def test_a_made_up_file_cannot_either(page: Page, tmp_path: Path) -> None:
     """Names where the format has kinds and numbers; as one who does not use pagesim writes it."""
-    state = {"tables": [], "lists": [[0, 1]], "refs": []}
-    state |= {"cached": [], "computed": [], "null": None, "queues": []}
-    sizes = {"block_size": 4, "pools": [["GPU", 2]], "lists": [["free", "linked"]]}
-    head = {"format": "pagesim-timeline/2", **sizes, "events": 2, "first": 0, "state": state}
     events = [
-        {
-            "event": PAYLOADS[0],
-            "of": PAYLOADS[1],
-            "effects": [["take", 0, "free"]],
-            "caption": PAYLOADS[2],
-        },
-        {"event": "x", "of": None, "effects": [[PAYLOADS[0], 0]], "caption": ""},
+        samples.event(PAYLOADS[0], PAYLOADS[1], *samples.take(0)) | {"caption": PAYLOADS[2]},
+        samples.event("x", None, [PAYLOADS[0], 0]),
     ]
-    text = "\n".join(json.dumps(line) for line in (head, *events)) + "\n"
-    html = page_of(gzip.compress(text.encode()), title=PAYLOADS[1], alt=PAYLOADS[3])
+    made = samples.packed(samples.header(2, 0, 4, events), events)
+    html = page_of(made, title=PAYLOADS[1], alt=PAYLOADS[3])
     assert escape(PAYLOADS[1]) in html
     (tmp_path / "made.html").write_text(html, encoding="utf-8")
     page.open(tmp_path / "made.html").click("next")

@@ -1,7 +1,5 @@
 """A chapter's knob in JupyterLab: turned, it runs the chapter's own scenario again."""
 
-from __future__ import annotations
-
 import pytest
 from selenium.webdriver.common.keys import Keys
 

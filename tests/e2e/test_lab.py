@@ -1,7 +1,5 @@
 """JupyterLab: the chapters run, and the player in them does what its reader asks."""
 
-from __future__ import annotations
-
 import json
 
 import nbformat
@@ -53,8 +51,7 @@ def all_stages(page: Page) -> list[str]:
     """
     page.still()
     page.until("return document.getAnimations().length === 0")
-    shown: list[str] = page.js(STAGES)
-    return shown
+    return page.js(STAGES)
 
 
 def test_a_signed_chapter_shows_its_players_before_a_cell_is_run(lab: Lab, page: Page) -> None:

@@ -1,8 +1,5 @@
 """Nothing overlaps, at any width, in any state: words, badges, arrows and chips are measured."""
 
-from __future__ import annotations
-
-import itertools
 import random
 from pathlib import Path
 
@@ -18,43 +15,6 @@ from tests.e2e.test_v1 import engine_run
 WIDTHS = {400: 860, 640: 800, 760: 800, 1000: 640, 1400: 900, 1920: 1080}
 """A phone held upright, JupyterLab beside its files, on a laptop, a desktop, a projector."""
 STATES = 200
-
-# For each step: pairs of things that lie on each other. A text's box is higher than its letters.
-MEASURE = """
-const box = (node, cut) => { const b = node.getBoundingClientRect(), high = b.height * cut;
-  return { says: node.textContent || node.getAttribute('class'), left: b.left, right: b.right,
-           top: b.top + high, bottom: b.bottom - high }; };
-const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.7
-  && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.7;
-const all = (css) => [...document.querySelectorAll(css)];
-const found = [];
-for (const step of arguments[0]) {
-  pagesimPlayer.goto(step);
-  const words = all('.ps-stage text').filter((t) => t.textContent.trim()).map((t) => box(t, 0.22));
-  const signs = new Set(all('.ps-stage .over text').map((t) => t.textContent));
-  const badges = all('.ps-stage .over .badge').map((b) => box(b, 0));
-  words.forEach((a, i) => words.slice(i + 1).forEach((b) => {
-    if (meet(a, b)) found.push([step, a.says, b.says]);
-  }));
-  badges.forEach((a, i) => badges.slice(i + 1).forEach((b) => {
-    if (meet(a, b)) found.push([step, 'badge', 'badge']);
-  }));
-  for (const badge of badges) {
-    for (const word of words) {
-      if (!signs.has(word.says) && meet(badge, word)) found.push([step, 'badge', word.says]);
-    }
-  }
-  const stage = document.querySelector('.ps-stage').getBoundingClientRect();
-  const shapes = all('.ps-stage :is(.under, .over, .ps-cell) :is(rect, path)')
-    .map((shape) => ({ ...box(shape, 0), says: shape.getAttribute('class') || 'fill' }));
-  for (const word of [...words, ...shapes]) {
-    const out = word.left < stage.left - 1 || word.right > stage.right + 1
-      || word.top < stage.top - 1 || word.bottom > stage.bottom + 1;
-    if (out) found.push([step, 'outside', word.says]);
-  }
-}
-return found;
-"""
 
 
 def rows(unit: int = 1) -> pagesim.Timeline:
@@ -134,7 +94,7 @@ def test_nothing_overlaps(page: Page, width: int) -> None:
         run = make()
         page.show(run)
         steps = [min(2, len(run)), *(rng.randrange(len(run) + 1) for _ in range(each))]
-        assert page.js(MEASURE, steps) == [], name
+        assert page.look("overlapsAt", steps) == [], name
     assert page.console() == []
 
 
@@ -142,12 +102,7 @@ def test_on_a_phone_the_words_are_readable(page: Page) -> None:
     page.size(400, 860)
     for name, make in RUNS.items():
         page.show(make())
-        smallest = page.js("""
-            const svg = document.querySelector('.ps-stage');
-            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-            return Math.min(...[...svg.querySelectorAll('text')].filter((t) => t.textContent)
-              .map((t) => parseFloat(getComputedStyle(t).fontSize) * scale));""")
-        assert smallest >= 12, name
+        assert page.look("smallestText") >= 12, name
         wide = page.js("return document.documentElement.scrollWidth")
         assert wide <= 400, name
 
@@ -155,20 +110,15 @@ def test_on_a_phone_the_words_are_readable(page: Page) -> None:
 def test_headings_keep_their_distance(page: Page) -> None:
     page.size(400, 860)
     page.show(scenes.small(), 1)
-    gap = page.js("""
-        const [block, filled] = [...document.querySelectorAll('.ps-stage text')]
-          .filter((t) => ['block', 'filled'].includes(t.textContent))
-          .map((t) => t.getBoundingClientRect());
-        return filled.left - block.right;""")
-    assert gap >= 5
+    block, filled, *_ = page.look("boxes", ".ps-stage text", "block", "filled")
+    assert filled["left"] - block["right"] >= 5
 
 
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])
 def test_controls_and_stage_fit_a_laptop(page: Page, name: str) -> None:
     page.size(1000, 640)
     page.show(RUNS[name]())
-    bottom = page.js("return document.querySelector('.ps-stage').getBoundingClientRect().bottom")
-    assert bottom <= 640
+    assert page.look("boxes", ".ps-stage")[0]["bottom"] <= 640
 
 
 def test_a_turned_phone_is_laid_out_again(page: Page) -> None:
@@ -178,19 +128,17 @@ def test_a_turned_phone_is_laid_out_again(page: Page) -> None:
     page.size(400, 860)
     page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
     assert page.step == 4
-    assert page.js(MEASURE, [4]) == []
+    assert page.look("overlaps") == []
 
 
 def test_the_curves_legend_has_room(page: Page) -> None:
     page.size(400, 860)
     page.show(scenes.small())
-    boxes = page.js("""
-        return [...document.querySelectorAll('.ps-curve .swatch')].map((swatch) => {
-          const label = swatch.nextElementSibling.getBoundingClientRect();
-          return [swatch.getBoundingClientRect().left, label.right];
-        });""")
-    assert len(boxes) == 4
-    assert all(left - right >= 5 for (_, right), (left, _) in itertools.pairwise(boxes))
+    swatches = page.look("boxes", ".ps-curve .swatch")
+    labels = page.look("boxes", ".ps-curve .swatch + *")
+    assert len(swatches) == len(labels) == 4
+    for label, swatch in zip(labels, swatches[1:], strict=False):
+        assert swatch["left"] - label["right"] >= 5
 
 
 @pytest.mark.parametrize("width", [640, 760, 900, 1000, 1400])
@@ -202,60 +150,31 @@ def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, width: int) -> Non
         const svg = document.querySelector('.ps-stage');
         return svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;""")
     assert scale > 0.95
-    tops = page.js("""return ['.ps-search', '[data-action="search-prev"]',
-        '[data-action="search-next"]'].map((css) => {
-          const box = document.querySelector(css).getBoundingClientRect();
-          return box.top + box.height / 2; });""")
-    assert max(tops) - min(tops) < 3, "a search and its arrows stay together"
+    search = page.look("boxes", '.ps-search, [data-action^="search-"]')
+    middles = [each["y"] for each in search]
+    assert len(middles) == 3
+    assert max(middles) - min(middles) < 3, "a search and its arrows stay together"
 
 
 def test_a_number_on_a_block_stands_at_its_owners(page: Page) -> None:
     page.size(1400, 900)
     page.show(attention(), 2)
-    gaps = page.js("""
-        const words = [...document.querySelectorAll('.ps-cell text')];
-        const boxes = (test) => words.filter((t) => test(t.textContent))
-          .map((t) => t.getBoundingClientRect());
-        const owners = boxes((text) => text === 's0'), ids = boxes((text) => /^\\d+$/.test(text));
-        const numbers = [...document.querySelectorAll('.over text.tiny')]
-          .map((b) => b.getBoundingClientRect());
-        const near = (list, y) => list.filter((o) => Math.abs((o.top + o.bottom) / 2 - y) < 6);
-        return numbers.map((n) => { const y = (n.top + n.bottom) / 2;
-          return [Math.min(...near(owners, y).map((o) => Math.abs(n.left - o.right))),
-                  Math.min(...near(ids, y).map((i) => Math.abs(i.left - n.right)), 999)]; });""")
-    assert len(gaps) == 17
-    assert all(own < 12 and own < other for own, other in gaps), gaps
+    numbers, words = page.look("boxes", ".over text.tiny"), page.look("boxes", ".ps-cell text")
+    assert len(numbers) == 17
+    for number in numbers:
+        beside = [word for word in words if abs(word["y"] - number["y"]) < 6]
+        owners = [word for word in beside if word["says"] == "s0"]
+        ids = [word for word in beside if word["says"].isdecimal()]
+        own = min(abs(number["left"] - owner["right"]) for owner in owners)
+        other = min((abs(block["left"] - number["right"]) for block in ids), default=999)
+        assert own < 12 and own < other, number
 
 
 @pytest.mark.parametrize("name", ["figure 8", "small", "scheduled", "V1, many blocks"])
 def test_the_way_of_a_word_crosses_no_other(page: Page, name: str) -> None:
     page.size(1400, 900)
     page.show(RUNS[name](), RUNS[name]().find(kind="write")[-2] + 1)
-    crossed = page.js("""
-        const rects = [...document.querySelectorAll('.ps-stage .under rect')];
-        const found = [];
-        let lines = 0;
-        for (const rect of rects.filter((r) => r.hit?.word)) {
-          const at = rect.getBoundingClientRect();
-          rect.dispatchEvent(new PointerEvent('pointermove',
-            { bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + at.height / 2 }));
-          const texts = [...document.querySelectorAll('.ps-stage text')]
-            .filter((t) => t.textContent.trim())
-            .map((t) => [t.textContent, t.getBoundingClientRect()]);
-          for (const path of document.querySelectorAll('.ps-stage .trace-line')) {
-            const matrix = path.getScreenCTM();
-            lines += 1;
-            for (let to = 0; to <= path.getTotalLength(); to += 2) {
-              const point = path.getPointAtLength(to).matrixTransform(matrix);
-              for (const [text, { left, right, top, bottom, height }] of texts) {
-                if (point.x > left && point.x < right && point.y > top + height * 0.22
-                    && point.y < bottom - height * 0.22) found.push(text);
-              }
-            }
-          }
-        }
-        return lines ? [...new Set(found)] : ['no line'];""")
-    assert crossed == []
+    assert page.look("crossedByWays") == []
 
 
 def test_what_is_moved_stands_out_from_the_tables(page: Page) -> None:
@@ -266,15 +185,7 @@ def test_what_is_moved_stands_out_from_the_tables(page: Page) -> None:
     assert (len(page.all(".ps-stage .wire")), len(page.all(".ps-stage .wire.dim"))) == (3, 0)
     page.go(2)
     assert len(page.all(".ps-stage .arrow")) == len(page.all(".ps-stage .wire.dim")) == 3
-    inside = page.js("""
-        const ids = [...document.querySelectorAll('.ps-stage .ps-cell')]
-          .map((g) => g.querySelector('.edge').getBoundingClientRect());
-        return [...document.querySelectorAll('.ps-stage .arrow')].map((path) => {
-          const tip = path.getPointAtLength(path.getTotalLength());
-          const end = tip.matrixTransform(path.getScreenCTM());
-          return ids.findIndex((box) => end.x > box.left && end.x < box.right
-            && end.y > box.top && end.y < box.bottom); });""")
-    assert inside == [6, 7, 8], "each arrow ends in the block that it goes to"
+    assert page.look("arrowEnds") == [6, 7, 8], "each arrow ends in the block that it goes to"
 
 
 def test_a_frame_that_grows_keeps_no_scrollbar(

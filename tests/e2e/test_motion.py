@@ -1,7 +1,5 @@
 """What a step moves is seen on its way: briefly, never in the way, and only where it is wanted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,26 +11,6 @@ from tests.e2e.test_layout import rows
 
 MARKUP = "return document.querySelector('.ps-stage').outerHTML"
 GHOSTS = "return document.querySelectorAll('.ps-ghosts > *').length"
-# Halfway: all animations are held there, so that there is something to measure.
-HOLD = """
-const running = document.getAnimations();
-for (const one of running) one.pause();
-return running.map((one) => {
-  const { duration, delay } = one.effect.getTiming();
-  return duration + delay;
-});
-"""
-# Where a ghost begins and where it ends, and where the two things are drawn.
-ENDS = """
-const ghost = document.querySelector('.ps-ghosts > .ghost'), [motion] = ghost.getAnimations();
-const middle = (node) => { const b = node.getBoundingClientRect();
-  return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]; };
-motion.pause();
-motion.currentTime = 0;
-const begin = middle(ghost);
-motion.currentTime = motion.effect.getTiming().duration - 0.01;
-return [begin, middle(ghost), middle(document.querySelector(arguments[0]))];
-"""
 
 
 @pytest.fixture
@@ -57,7 +35,7 @@ def test_each_step_moves_what_it_moves(moving: Page, step: int, ghosts: int) -> 
     moving.go(step)
     assert moving.js(GHOSTS) == 0, "going to a step moves nothing"
     moving.key("ARROW_RIGHT")
-    took = moving.js(HOLD)
+    took = moving.look("hold")
     assert moving.js(GHOSTS) == ghosts
     assert all(each <= 400 for each in took), took
     assert moving.step == step + 1, "the step is made at once"
@@ -66,16 +44,12 @@ def test_each_step_moves_what_it_moves(moving: Page, step: int, ghosts: int) -> 
 
 def test_a_block_goes_from_the_list_to_its_table(moving: Page) -> None:
     moving.key("ARROW_RIGHT")
-    begin, end, _ = moving.js(ENDS, ".ps-stage")
-    front = moving.js("""
-        const [label] = [...document.querySelectorAll('.ps-stage text')]
-          .filter((t) => t.textContent === 'GPU free list').map((t) => t.getBoundingClientRect());
-        const [head] = [...document.querySelectorAll('.ps-stage text')]
-          .filter((t) => t.textContent === 'Block table').map((t) => t.getBoundingClientRect());
-        return [label.right, (label.top + label.bottom) / 2, head.left, head.right];""")
-    assert begin[0] > front[0]
-    assert abs(begin[1] - front[1]) < 8, "it begins in its list"
-    assert front[2] - 5 < end[0] < front[3] + 5, "it ends in the block table"
+    begin, end, _ = moving.look("ends", ".ps-stage")
+    label = moving.look("boxes", ".ps-stage text", "GPU free list")[0]
+    head = moving.look("boxes", ".ps-stage text", "Block table")[0]
+    assert begin[0] > label["right"]
+    assert abs(begin[1] - label["y"]) < 8, "it begins in its list"
+    assert head["left"] - 5 < end[0] < head["right"] + 5, "it ends in the block table"
     assert end[1] < begin[1]
 
 
@@ -85,25 +59,21 @@ def test_a_copy_is_carried_from_block_to_block(moving: Page) -> None:
     moving.go(4)
     moving.key("ARROW_RIGHT")
     moving.js("document.querySelectorAll('.ps-ghosts > :not(.whole)').forEach((g) => g.remove())")
-    begin, end, target = moving.js(ENDS, f'.ps-cell[data-block="{copy.to}"]')
-    source = moving.js(
-        "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
-        "return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]",
-        f'.ps-cell[data-block="{copy.block}"]',
-    )
+    begin, end, target = moving.look("ends", f'.ps-cell[data-block="{copy.to}"]')
+    source = moving.look("middle", moving.one(f'.ps-cell[data-block="{copy.block}"]'))
     assert begin == pytest.approx(source, abs=6)
     assert end == pytest.approx(target, abs=6)
 
 
 def test_keys_skip_it_and_it_ends_by_itself(moving: Page) -> None:
     moving.key("ARROW_RIGHT")
-    moving.js(HOLD)
+    moving.look("hold")
     moving.key("ARROW_RIGHT")
     assert moving.step == 2
     moving.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")
     moving.go(4)
     moving.key("ARROW_RIGHT")
-    moving.js(HOLD)
+    moving.look("hold")
     moving.js("pagesimPlayer.goto(2)")
     assert moving.js(GHOSTS) == 0, "scrubbing has none"
 

@@ -1,7 +1,5 @@
 """Two runs linked: stepped together, what differs is marked, one keyboard for both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -10,13 +8,7 @@ import pagesim
 from pagesim.timeline.pair import Compared
 from tests.e2e import scenes
 from tests.e2e.browser import Page
-from tests.e2e.test_layout import MEASURE, rows
-
-SIGNED = """
-return [...document.querySelectorAll('.pagesim-player')].map((root) =>
-  [...root.querySelectorAll('.ps-stage .name')].map((t) => t.textContent)
-    .filter((text) => text.startsWith('\u2260')).length);
-"""
+from tests.e2e.test_layout import rows
 
 
 def shown(page: Page, pair: Compared) -> Page:
@@ -64,7 +56,7 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
         words = " ".join(page.js("return pagesimPair.differences"))
         for name in differ:
             assert f"s{name}: " in words, step
-        signed = page.js(SIGNED)
+        signed = page.look("signed")
         assert signed == [len(differ & tables[i].keys()) for i in (0, 1)] or not differ, step
         count += bool(differ)
     assert count, "recomputing and swapping do differ"
@@ -80,7 +72,7 @@ def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
         runs.append(story.run)
     opened(page, *runs)
     page.click("pair-last")
-    held = [row[-1] for row in page.js(LINES)[1:]]
+    held = [row[-1] for row in page.look("lines")[1:]]
     assert held == ["3 of 7"] * 2
     assert not any("memory held" in text for text in page.js("return pagesimPair.differences"))
     shares = [one.text.split("\n")[0] for one in page.all(".ps-share")]
@@ -154,15 +146,7 @@ def test_nothing_overlaps(page: Page, width: int) -> None:
     opened(page, scenes.scheduled(), rows())
     for step in every_step(page, 3):
         for number in (0, 1):
-            here = (
-                MEASURE.replace("pagesimPlayer.goto(step);", "")
-                .replace(
-                    "document.querySelector('.ps-stage')",
-                    f"document.querySelectorAll('.ps-stage')[{number}]",
-                )
-                .replace("'.ps-stage ", f"'.pagesim-player:nth-of-type({number + 1}) .ps-stage ")
-            )
-            assert page.js(here, [step]) == []
+            assert page.look("overlaps", number) == [], (step, number)
     assert page.js("return document.documentElement.scrollWidth") <= width
 
 
@@ -197,10 +181,6 @@ def both() -> tuple[pagesim.Simulation, pagesim.Simulation]:
 
 
 HEAD = ["", "schedule()", "time", "runs", "waits", "hits", "preemptions", "blocks held"]
-LINES = """
-return [...document.querySelectorAll('.ps-lines tr')].map((row) => [...row.children]
-  .map((cell) => cell.textContent));
-"""
 
 
 def expected_lines(run: pagesim.Timeline, at: int, clock: list[float]) -> list[str]:
@@ -231,7 +211,7 @@ def test_v0_and_v1_a_line_for_each(page: Page) -> None:
                 pair.titles, pair.runs, page.steps, pair.clocks, strict=True
             )
         ]
-        assert page.js(LINES) == [HEAD, *expected], step
+        assert page.look("lines") == [HEAD, *expected], step
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
     assert "no caching" in [cell.text for cell in page.all(".ps-differs")]
     assert page.console() == []
@@ -262,7 +242,7 @@ def test_together_by_the_clock(page: Page) -> None:
     for step in range(1, len(times) + 1, 5):
         page.js("pagesimPair.goto(arguments[0])", step)
         done = [sum(end <= times[step - 1] for end in clock) for clock in pair.clocks]
-        assert [row[1] for row in page.js(LINES)[1:]] == [str(count) for count in done], step
+        assert [row[1] for row in page.look("lines")[1:]] == [str(count) for count in done], step
     here = page.steps[0]
     page.click("pair-by-0")
     assert page.steps[0] == here, "the first run stays where it is"
@@ -272,4 +252,4 @@ def test_together_by_the_clock(page: Page) -> None:
 def test_runs_without_a_clock_have_none(page: Page) -> None:
     opened(page, scenes.scheduled(), scenes.scheduled(preemption_mode="swap"))
     assert page.all('[data-action="pair-by-1"]') == []
-    assert "time" not in page.js(LINES)[0]
+    assert "time" not in page.look("lines")[0]

@@ -1,7 +1,5 @@
 """The scheduler's queues in the player: seen, stepped through, never in the way of the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,26 +7,6 @@ import pytest
 from pagesim.timeline.header import state_as_dict
 from tests.e2e import scenes
 from tests.e2e.browser import Page
-
-# Each text that begins a row of the picture, and what stands behind it in the same row.
-ROWS = """
-const texts = [...document.querySelectorAll('.ps-stage .under.texts text')];
-const row = name => {
-  const head = texts.find(t => t.textContent === name);
-  const y = head.getAttribute('y');
-  return texts.filter(t => t.getAttribute('y') === y && t !== head)
-    .sort((a, b) => a.getAttribute('x') - b.getAttribute('x')).map(t => t.textContent);
-};
-return ['waiting', 'running', 'swapped'].map(row);
-"""
-# Texts of the picture that reach out of it.
-OUTSIDE = """
-const box = document.querySelector('.ps-stage').getBoundingClientRect();
-return [...document.querySelectorAll('.ps-stage text')].filter(t => t.textContent)
-  .filter(t => { const b = t.getBoundingClientRect();
-                 return b.right > box.right + 1 || b.bottom > box.bottom + 1; })
-  .map(t => t.textContent);
-"""
 
 
 @pytest.fixture
@@ -41,9 +19,8 @@ def test_the_queues_at_every_step(player: Page) -> None:
     for step in range(len(run) + 1):
         player.js("pagesimPlayer.goto(arguments[0])", step)
         assert player.state() == state_as_dict(run.at(step)), step
-        rows = [[text for text in row if "chat" in text] for row in player.js(ROWS)]
-        queues = run.at(step).queues
-        for row, names in zip(rows, (queues.waiting, queues.running, queues.swapped), strict=True):
+        for queue, names in run.at(step).queues.items():
+            row = [text for text in player.look("row", queue) if "chat" in text]
             shown = [text.split(" +")[0].removesuffix(" \u21ba") for text in row]
             assert shown == [f"s{n[-1]} {n}" for n in names], step
     player.go(run.find(kind="preempt")[0] + 1)
@@ -55,7 +32,7 @@ def test_the_queues_at_every_step(player: Page) -> None:
 
 def test_who_computes_how_much(player: Page) -> None:
     player.go(scenes.scheduled().find(kind="schedule")[0] + 1)
-    assert player.js(ROWS)[1] == ["3", *(f"s{i} chat-{i} +7" for i in range(3))]
+    assert player.look("row", "running") == ["3", *(f"s{i} chat-{i} +7" for i in range(3))]
 
 
 def test_from_schedule_to_schedule(player: Page) -> None:
@@ -88,14 +65,7 @@ def test_without_a_scheduler_there_is_nothing_of_it(page: Page) -> None:
 
 def test_a_chip_selects_its_sequence(player: Page) -> None:
     player.go(1)
-    x, y = player.js(
-        "const text = [...document.querySelectorAll('.ps-stage text')]"
-        ".find(t => t.textContent === 's0 chat-0'); text.scrollIntoView({block: 'center'});"
-        "const box = text.getBoundingClientRect();"
-        "return [box.left + box.width / 2, box.top + box.height / 2]"
-    )
-    player.js("document.elementFromPoint(arguments[0], arguments[1]).dispatchEvent("
-              "new MouseEvent('click', {bubbles: true}))", x, y)  # fmt: skip
+    player.look("clickText", ".ps-stage text", "s0 chat-0")
     player.until(
         "return document.querySelector('.ps-detail').textContent.includes('chat-0 is waiting')"
     )
@@ -116,9 +86,9 @@ def test_two_hundred_waiting_stay_inside_the_picture(
     page.open(tmp_path / "run.html")
     for step in (200, 201, run.find(kind="schedule")[1] + 1, len(run)):
         page.go(step)
-        waiting, running, _ = page.js(ROWS)
+        waiting, running = page.look("row", "waiting"), page.look("row", "running")
         assert int(waiting[0]) + (int(running[0]) if len(running) > 1 else 0) <= 200
         assert waiting[-1].startswith("+") and len(waiting) > 12
-        assert page.js(OUTSIDE) == [], step
+        assert page.look("outside") == [], step
     assert page.console() == []
     page.shot(f"queues-many-{theme}")

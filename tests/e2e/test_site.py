@@ -1,7 +1,5 @@
 """`make site`: the chapters as pages that need no server, with players that are alive."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -73,27 +71,6 @@ def test_a_page_fits_a_phone(page: Page, folder: Path, name: str) -> None:
     assert page.js("return document.documentElement.scrollWidth") == 400
 
 
-# Every text of a page with its colour and the ground that it stands on. Players are tested alone.
-TEXTS = """
-const rgb = text => /rgba?\\(([^)]+)\\)/.exec(text)[1].split(',').map(Number);
-const ground = node => {
-  for (; node; node = node.parentElement) {
-    const color = rgb(getComputedStyle(node).backgroundColor);
-    if (color.length === 3 || color[3] === 1) return color.slice(0, 3);
-  }
-  return [255, 255, 255];
-};
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-const found = [];
-while (walker.nextNode()) {
-  const node = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !node.checkVisibility()) continue;
-  found.push([walker.currentNode.data, rgb(getComputedStyle(node).color), ground(node)]);
-}
-return found;
-"""
-
-
 @pytest.mark.parametrize("name", ["index", *(path.stem for path in CHAPTERS)])
 def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) -> None:
     visit(page, folder / f"{name}.html")
@@ -102,7 +79,7 @@ def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) 
         page.dark(dark)
         page.shot(f"site-{name}-{'dark' if dark else 'light'}")
         grounds.add(page.js("return getComputedStyle(document.body).backgroundColor"))
-        texts = page.js(TEXTS)
+        texts = page.look("textsOfPage")
         assert len(texts) > 20
         faint = {text for text, ink, ground in texts if contrast(ink, ground) < 4.5}
         assert faint == set()
@@ -142,11 +119,10 @@ def test_an_answer_is_folded_on_the_page(page: Page, folder: Path) -> None:
 
 def test_the_mathematics_is_drawn(page: Page, folder: Path) -> None:
     visit(page, folder / "03_reading_through_a_table.html")
-    sizes = page.js(
-        "return [...document.querySelectorAll('main math')].map(m => m.getBoundingClientRect())"
-        ".map(box => [box.width, box.height])"
-    )
-    assert len(sizes) > 10 and all(width > 4 and height > 4 for width, height in sizes)
+    formulas = page.look("boxes", "main math")
+    assert len(formulas) > 10
+    for each in formulas:
+        assert each["right"] - each["left"] > 4 and each["bottom"] - each["top"] > 4
     (fraction, *_) = page.all("main math mfrac")
     over, under = page.js(
         "return [...arguments[0].children].map(n => n.getBoundingClientRect().y)", fraction

@@ -1,7 +1,5 @@
 """`make slides`: the arrows turn the slides until a player has the focus; nothing is fetched."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The bounds asserted are five times those that the project promises, for a slow m
 a change that makes it ten times slower is.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The player as one file, opened from the disk."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

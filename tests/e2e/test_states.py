@@ -4,8 +4,6 @@ A run from a file tells the order of its tables as the format does, and so does 
 the very run that was recorded, whose tables have no order of their own.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

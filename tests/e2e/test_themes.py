@@ -1,7 +1,5 @@
 """Light and dark: the player follows, and every text stays readable in both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,47 +7,6 @@ import pytest
 
 from tests.e2e import scenes
 from tests.e2e.browser import Page
-
-# For every text on the screen: its colour, and what lies behind it. That is the halo where a text
-# has one, else the last opaque shape painted under its middle, else the ground of its ancestors.
-TEXTS = """
-const rgb = text => (/rgba?\\(([^)]+)\\)/.exec(text) ?? [, '0,0,0,0'])[1].split(',').map(Number);
-const opaque = color => color.length === 3 || color[3] === 1;
-const ground = node => {
-  for (; node; node = node.parentElement) {
-    const color = rgb(getComputedStyle(node).backgroundColor);
-    if (opaque(color) && !(color.length === 4 && color[3] === 0)) return color.slice(0, 3);
-  }
-  return [255, 255, 255];
-};
-const seen = n => n.checkVisibility() && n.textContent.trim() && n.getClientRects().length;
-const HTML = '.pagesim-player :is(h1, p, b, span, button, label)';
-const found = [];
-for (const node of document.querySelectorAll(HTML)) {
-  const own = [...node.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-  if (!own || !seen(node)) continue;
-  found.push([node.textContent, rgb(getComputedStyle(node).color), ground(node)]);
-}
-const shapes = [...document.querySelectorAll('.pagesim-player svg :is(rect, path)')]
-  .filter(node => !node.closest('defs, marker, pattern'));
-for (const node of document.querySelectorAll('.pagesim-player svg text')) {
-  if (!seen(node)) continue;
-  const style = getComputedStyle(node), box = node.getBoundingClientRect();
-  const x = box.left + box.width / 2, y = box.top + box.height / 2;
-  let behind = ground(node);
-  if (style.stroke !== 'none' && parseFloat(style.strokeWidth) >= 3) behind = rgb(style.stroke);
-  else for (const shape of shapes) {
-    if (!(shape.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING)) break;
-    const look = getComputedStyle(shape);
-    if (!look.fill.startsWith('rgb') || look.opacity !== '1' || !opaque(rgb(look.fill))) continue;
-    const here = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
-    if (!shape.isPointInFill(here)) continue;
-    behind = rgb(look.fill).slice(0, 3);
-  }
-  found.push([node.textContent, rgb(style.fill), behind]);
-}
-return found;
-"""
 
 
 def luminance(color: list[int]) -> float:
@@ -70,19 +27,18 @@ def test_contrast_is_measured_right() -> None:
 
 
 def hard_to_read(page: Page) -> list[tuple[str, float]]:
-    texts: list[tuple[str, list[int], list[int]]] = page.js(TEXTS)
+    texts: list[tuple[str, list[int], list[int]]] = page.look("textsOfPlayer")
     assert len(texts) > 40
     pairs = [(text[:40], round(contrast(ink, behind), 2)) for text, ink, behind in texts]
     return [(text, value) for text, value in pairs if value < 4.5]
 
 
 def colors(page: Page) -> dict[str, Any]:
-    result: dict[str, Any] = page.js(
+    return page.js(
         "const look = css => getComputedStyle(document.querySelector(css));"
         "return {body: look('body').backgroundColor, ink: look('.ps-caption').color,"
         " heading: look('svg text.heading').fill, edge: look('.ps-stage .edge').stroke}"
     )
-    return result
 
 
 @pytest.fixture(params=["small", "busy", "caching", "queues"])

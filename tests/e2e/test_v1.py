@@ -1,7 +1,5 @@
 """vLLM V1 in the player: one queue, hits from its middle, the preempted, steps in flight."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any
@@ -57,36 +55,6 @@ def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     assert "2 of 2 slots filled: 5 7." in player.text(".ps-detail")
 
 
-# The chips of the free queue, front first: [text, is it grey, is it thick].
-QUEUE = """
-const label = [...document.querySelectorAll('.ps-stage .under text')]
-  .find((t) => t.textContent === 'free queue'), y = label.getBoundingClientRect();
-const chips = [...document.querySelectorAll('.ps-stage .under.rects rect')].filter((r) => {
-  const b = r.getBoundingClientRect();
-  return r.getAttribute('height') === '16' && b.top < y.bottom && b.bottom > y.top; });
-const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
-return chips.map((r) => {
-  const b = r.getBoundingClientRect();
-  const within = words.find((t) => { const w = t.getBoundingClientRect();
-    const x = (w.left + w.right) / 2;
-    return x > b.left && x < b.right && w.top < b.bottom && w.bottom > b.top; });
-  return [within?.textContent, r.classList.contains('waiting'), r.classList.contains('thick')];
-});
-"""
-FRAMED = """
-const frames = [...document.querySelectorAll('.ps-stage .over .frame')]
-  .map((f) => f.getBoundingClientRect());
-const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
-return words.filter((t) => { const b = t.getBoundingClientRect();
-  return frames.some((f) => f.left <= b.left && f.right >= b.right && f.top <= b.top + 2
-    && f.bottom >= b.bottom - 2 && f.height < 30); }).map((t) => t.textContent);
-"""
-ROW = """
-const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
-const head = words.find((t) => t.textContent === arguments[0]);
-return words.filter((t) => t.getAttribute('y') === head.getAttribute('y') && t !== head)
-  .sort((a, b) => a.getAttribute('x') - b.getAttribute('x')).map((t) => t.textContent);
-"""
 GAPS = "return document.querySelectorAll('.ps-stage .over .gap').length"
 
 
@@ -112,7 +80,7 @@ def test_one_queue_from_front_to_back(page: Page) -> None:
         state = run.at(step)
         ids = state.lists["free queue"]
         expected = [[str(b), b in state.cached, not i] for i, b in enumerate(ids)]
-        assert page.js(QUEUE) == expected, step
+        assert page.look("queue") == expected, step
         stage = page.text(".ps-stage")
         assert ("\u25be next" in stage) == bool(ids), step
         assert "block 0 is the null block: it is never handed out" in stage
@@ -125,7 +93,7 @@ def test_both_ends_of_a_long_queue_are_seen(page: Page) -> None:
         page.size(width, 900)
         page.show(run, len(run))
         ids = [str(block) for block in run.at(-1).lists["free queue"]]
-        shown = [chip[0] for chip in page.js(QUEUE)]
+        shown = [chip[0] for chip in page.look("queue")]
         assert len(shown) < len(ids) and (shown[0], shown[-1]) == (ids[0], ids[-1])
         head = next(i for i, block in enumerate(shown) if ids[i] != block)
         assert shown == ids[:head] + ids[head - len(shown) :]
@@ -147,14 +115,7 @@ def test_a_hit_leaves_the_middle(page: Page) -> None:
     page.go(admitted + 1)
     assert "1 from place 9, 2 from place 8, 3 from place 7" in page.text(".ps-changes")
     assert page.js(GAPS) == 1 + 1, "between 11 and 5, and in the legend"
-    between = """
-        const gap = document.querySelector('.ps-stage .over .gap').getBoundingClientRect();
-        const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
-        const y = words.find((t) => t.textContent === 'free queue').getAttribute('y');
-        const [left, right] = ['11', '5'].map((id) => words
-          .find((t) => t.textContent === id && t.getAttribute('y') === y).getBoundingClientRect());
-        return left.right < gap.right && gap.left < right.left && gap.top > left.bottom - 4;"""
-    assert page.js(between)
+    assert page.look("gapBetween", "11", "5")
     assert "a hit left the list here" in page.text(".ps-stage")
 
 
@@ -166,19 +127,11 @@ def test_a_hit_is_seen_on_its_way(page: Page) -> None:
             engine.step()
     page.moving()
     page.show(run, run.find(kind="hit")[0])
-    place = page.js("""
-        const chips = [...document.querySelectorAll('.ps-stage .under.texts text')];
-        const box = chips.filter((t) => t.textContent === '1').at(-1).getBoundingClientRect();
-        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
+    place = page.look("boxes", ".ps-stage .under.texts text", "1")[-1]
     page.key("ARROW_RIGHT")
-    begin = page.js("""
-        const ghost = [...document.querySelectorAll('.ps-ghosts > .ghost')]
-          .find((g) => g.textContent === '1'), [motion] = ghost.getAnimations();
-        motion.pause();
-        motion.currentTime = 0;
-        const box = ghost.getBoundingClientRect();
-        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
-    assert max(abs(a - b) for a, b in zip(place, begin, strict=True)) < 8
+    page.look("toTheBegin")
+    (begin,) = page.look("boxes", ".ps-ghosts > .ghost", "1")
+    assert max(abs(place["x"] - begin["x"]), abs(place["y"] - begin["y"])) < 8
 
 
 def test_blocks_are_freed_to_both_ends(page: Page) -> None:
@@ -187,8 +140,8 @@ def test_blocks_are_freed_to_both_ends(page: Page) -> None:
         engine.add("a", text(10), max_tokens=1)
         engine.step()
     page.show(run, run.find(kind="finish")[0] + 1)
-    assert [chip[0] for chip in page.js(QUEUE)] == [str(b) for b in (3, 4, 5, 6, 7, 8, 9, 2, 1)]
-    assert page.js(FRAMED) == ["3", "2", "1"]
+    assert [chip[0] for chip in page.look("queue")] == [str(b) for b in (3, 4, 5, 6, 7, 8, 9, 2, 1)]
+    assert page.look("framed") == ["3", "2", "1"]
 
 
 def test_the_preempted_are_marked(page: Page) -> None:
@@ -200,9 +153,9 @@ def test_the_preempted_are_marked(page: Page) -> None:
     page.show(run, run.find(kind="preempt")[0])
     assert "\u21ba" not in page.text(".ps-stage")
     page.go(run.find(kind="preempt")[0] + 1)
-    assert page.js(ROW, "waiting") == ["b \u21ba"]
+    assert page.look("row", "waiting") == ["b \u21ba"]
     page.go(run.find(kind="resume")[0] + 1)
-    assert "b \u21ba" in page.js(ROW, "running") and "was preempted" in page.text(".ps-stage")
+    assert "b \u21ba" in page.look("row", "running") and "was preempted" in page.text(".ps-stage")
 
 
 def test_two_steps_are_in_flight(page: Page) -> None:
@@ -212,22 +165,20 @@ def test_two_steps_are_in_flight(page: Page) -> None:
         engine.steps(6)
     first, second = run.find(kind="schedule")[:2]
     page.show(run)
-    assert page.js(ROW, "in flight") == ["nothing"]
+    assert page.look("row", "in flight") == ["nothing"]
     page.go(first + 1)
-    assert page.js(ROW, "in flight") == ["step 1", "+6"]
+    assert page.look("row", "in flight") == ["step 1", "+6"]
     page.go(second + 1)
-    assert page.js(ROW, "in flight") == ["step 1", "+6", "step 2", "+1"]
-    words = """
-        return [...document.querySelectorAll('[data-block="2"] text')].map((t) => t.textContent);"""
-    assert page.js(words)[1:4] == ["4", "5", "?"], "written, and not known yet"
+    assert page.look("row", "in flight") == ["step 1", "+6", "step 2", "+1"]
+    assert page.look("words", 2)[1:4] == ["4", "5", "?"], "written, and not known yet"
     page.go(run.find(kind="update_from_output")[0] + 1)
-    assert page.js(ROW, "in flight") == ["step 2", "+1"]
-    assert page.js(words)[1:4] == ["4", "5", "901"]
+    assert page.look("row", "in flight") == ["step 2", "+1"]
+    assert page.look("words", 2)[1:4] == ["4", "5", "901"]
     page.go(run.find(kind="finish")[0] + 1)
-    assert page.js(ROW, "in flight") == ["step 4", "\u2717"]
+    assert page.look("row", "in flight") == ["step 4", "\u2717"]
     assert "wasted: the request has left" in page.text(".ps-stage")
     page.go(len(run))
-    assert page.js(ROW, "in flight") == ["nothing"]
+    assert page.look("row", "in flight") == ["nothing"]
     assert "computed" not in page.text(".ps-stage"), "V1 does not tell it"
 
 

@@ -12,21 +12,28 @@ each of them. An answer that changes a few lines of an earlier one is told by th
 Lines with neither sign say which place is meant; an empty comment stands between two places.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pagesim import (
     exercises,
-    kernels,  # noqa: F401  before triton: it decides how triton is imported
+    kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.exercises import source
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.verdict import Verdict
+
+
+def needs(exercise: Exercise) -> None:
+    """Skip what is left of a test where this machine cannot run the exercise's kernels."""
+    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
+        pytest.skip("kernels cannot run here")
+
 
 FOLDER = Path(__file__).parents[1] / "data" / "answers"
 _HEAD = re.compile(r"^# %% (right|wrong): (.+)\n", re.M)

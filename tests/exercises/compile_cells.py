@@ -3,8 +3,6 @@
 A process of its own, started with PAGESIM_COMPILE_ONLY=1: see `kernels.gate.compile_only`.
 """
 
-from __future__ import annotations
-
 import random
 from functools import partial
 

@@ -4,8 +4,6 @@ Compared, calculated and counted otherwise, off by one, a condition turned round
 out. Only what is between the marks changes, for the rest is given to the student.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@
 ``ANSWERS`` is JSON: student → id of a cell → its source. Prints the scores as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -4,19 +4,14 @@ The answers are those of tests/data/answers. A few of each exercise are tried he
 `make nightly` tries all of them, the kernels' too, and by both (PAGESIM_ANSWERS=all).
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from itertools import islice
 
 import pytest
 
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
-from tests.exercises.answers import FOLDER, Written, verdicts, written
+from pagesim import exercises
+from tests.exercises.answers import FOLDER, Written, needs, verdicts, written
 
 ALL = os.environ.get("PAGESIM_ANSWERS") == "all"
 NUMBERS = {path.stem for path in FOLDER.glob("*.py")}
@@ -47,8 +42,7 @@ ANSWERS = [answer for exercise in TRIED for answer in tried(exercise.number)]
 )
 def test_an_answer_is_judged_as_what_it_is(answer: Written) -> None:
     exercise = exercises.get(answer.number)
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
+    needs(exercise)
     if answer.right and not ALL:
         cases = exercise.cases
         exercise = replace(exercise, cases=lambda *given: islice(cases(*given), FEW_CASES))

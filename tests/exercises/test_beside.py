@@ -1,7 +1,5 @@
 """The counterexample in the player: at the step that matters, beside the learner's own run."""
 
-from __future__ import annotations
-
 import os
 import random
 from dataclasses import replace
@@ -10,16 +8,14 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
+from pagesim import exercises
 from pagesim.exercises.beside import parted
 from pagesim.exercises.ch09.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.verdict import Verdict
 from pagesim.timeline.display import still_picture
+from tests.exercises.answers import needs
 from tests.exercises.test_shrink import smallest_of
 
 PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
@@ -111,8 +107,7 @@ def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
     "exercise", [e for e in exercises.all() if e.play and not e.replay], ids=lambda e: e.number
 )
 def test_without_the_answers_run_the_last_step_is_shown(exercise: Exercise) -> None:
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
+    needs(exercise)
     verdict = smallest_of(exercise, next(iter(exercise.wrong.values())))
     assert verdict.pair is None and verdict.run is not None
     assert verdict.run.notes.opens == len(verdict.run)

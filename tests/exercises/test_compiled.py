@@ -1,7 +1,5 @@
 """The kernels of the exercises are for a GPU as well: each of them compiles for two chips."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import (

@@ -1,7 +1,5 @@
 """Accesses outside of all tensors are held against the rows of a cache that is too large."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

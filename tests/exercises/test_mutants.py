@@ -4,8 +4,6 @@
 kernels' mutants take minutes.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -16,12 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
+from pagesim import exercises
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.verdict import Verdict
+from tests.exercises.answers import needs
 from tests.exercises.mutants import Mutant, mutants
 
 LISTED = json.loads(
@@ -58,28 +54,23 @@ def survivors(number: str) -> list[str]:
 
 def listed(exercise: Exercise) -> dict[str, str]:
     """Pattern of a change → why it makes no wrong answer."""
-    found: dict[str, str] = LISTED.get(exercise.number, {})
-    return found
+    return LISTED.get(exercise.number, {})
 
 
 def is_listed(exercise: Exercise, change: str) -> bool:
     return any(fnmatchcase(change, pattern) for pattern in listed(exercise))
 
 
-@pytest.fixture(autouse=True)
-def _kernels_can_run() -> None:
-    if NIGHTLY and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
-
-
 @pytest.mark.parametrize("exercise", TRIED, ids=lambda e: e.number)
 def test_every_mutant_is_caught_or_listed(exercise: Exercise) -> None:
+    needs(exercise)
     found = survivors(exercise.number)
     assert [change for change in found if not is_listed(exercise, change)] == []
 
 
 @pytest.mark.parametrize("exercise", TRIED, ids=lambda e: e.number)
 def test_what_is_listed_survives_and_has_a_reason(exercise: Exercise) -> None:
+    needs(exercise)
     for pattern, reason in listed(exercise).items():
         assert reason.endswith(".") and len(reason) > 20
         assert any(fnmatchcase(change, pattern) for change in survivors(exercise.number)), pattern

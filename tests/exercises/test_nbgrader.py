@@ -3,8 +3,6 @@
 It starts slowly and moves its database by a program: `make nightly` runs it (PAGESIM_GRADE_ALL).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

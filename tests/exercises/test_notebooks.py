@@ -1,7 +1,5 @@
 """The notebooks of the exercises: made from the registry, for students and for teachers."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -10,15 +8,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from pagesim import (
-    kernels,  # before triton: it decides how triton is imported
-)
 from pagesim.errors import UsageError
 from pagesim.exercises import all as every
 from pagesim.exercises import notebooks
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import attempt
 from tests.commands.runs import run
+from tests.exercises.answers import needs
 from tools.course import NOTEBOOKS
 
 COMMITTED = NOTEBOOKS / "exercises"
@@ -71,8 +67,7 @@ def space(text: str, exercise: Exercise) -> dict[str, Any]:
 @pytest.mark.parametrize("exercise", every(), ids=lambda e: e.number)
 def test_a_stub_runs_alone_and_says_that_it_is_not_written(exercise: Exercise) -> None:
     """No name of the module that the reference is in: the cell is all that a student has."""
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
+    needs(exercise)
     first = next(iter(exercise.cases(random.Random(0), False)))
     for solutions in (False, True):
         text = notebooks.notebook(exercise.chapter, solutions=solutions)

@@ -1,10 +1,6 @@
 """A page becomes an exercise; what is wrong with one is named with its file and line."""
 
-from __future__ import annotations
-
 import random
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -15,6 +11,7 @@ from pagesim.exercises import get, source
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.writing import exercise
+from tests.kernels.children import python
 
 PAGE = '''"""# 2.9 Twice ★★
 
@@ -124,9 +121,7 @@ def test_what_why_has_no_word_against_reaches_a_goal(tmp_path: Path) -> None:
 
 def test_one_chapter_is_imported_for_one_exercise() -> None:
     script = "from pagesim.exercises import get; import sys; get('2.1'); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = python("-c", script)
     assert "exercises.ch02.slots" in done.stdout and "exercises.ch03" not in done.stdout
 
 

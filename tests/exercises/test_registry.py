@@ -4,8 +4,6 @@
 of all in grading/test_exercises.py), `make nightly` everything: PAGESIM_GRADE_ALL.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -14,22 +12,15 @@ from itertools import islice
 
 import pytest
 
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
+from pagesim import exercises
 from pagesim.exercises.exercise import Exercise
+from tests.exercises.answers import needs
 
 ALL = exercises.all()
 QUICK = [exercise for exercise in ALL if not exercise.needs_triton]
 NIGHTLY = "PAGESIM_GRADE_ALL" in os.environ
 SEEDED = QUICK if NIGHTLY else QUICK[::10]
 HIDDEN = ALL if NIGHTLY else ALL[::10]
-
-
-def needs(exercise: Exercise) -> None:
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
 
 
 @pytest.mark.parametrize(

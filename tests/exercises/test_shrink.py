@@ -1,7 +1,5 @@
 """The case that a student sees is as small as one that shows the fault."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """check, hint, solution and progress, and the file that they keep."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answers are compared by value, exactly, or within a tolerance that the exercise names."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from typing import Any

@@ -1,17 +1,12 @@
 """How a verdict looks, in a terminal and in a notebook."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace
 
 import pytest
 
-from pagesim import (
-    exercises,
-    kernels,  # before triton: it decides how triton is imported
-)
+from pagesim import exercises
 from pagesim.exercises import source
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
@@ -19,6 +14,7 @@ from pagesim.exercises.guard import Answer
 from pagesim.exercises.kit import placed
 from pagesim.exercises.problem import LEFT_IN
 from pagesim.timeline import Timeline
+from tests.exercises.answers import needs
 
 SLOTS = exercises.get("2.1")
 CASE = Case(([1], 1, 1))
@@ -97,8 +93,7 @@ LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplemented
 )
 def test_a_stub_s_line_that_is_left_in_a_finished_answer(number: str, text: str, said: str) -> None:
     exercise = exercises.get(number)
-    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
-        pytest.skip("kernels cannot run here")
+    needs(exercise)
     cell = source.Cell(text.replace("{stub}", exercise.stub), exercise.name)
     assert said in str(exercise.check(cell))
 

@@ -1,7 +1,5 @@
 """Reading a chart back: its words, its bars, and where the marks of published numbers are."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure

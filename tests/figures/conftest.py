@@ -1,7 +1,5 @@
 """Caches to draw, written by hand: a small one with everything in it, and as many as one likes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 

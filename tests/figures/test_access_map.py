@@ -1,7 +1,5 @@
 """The access map says what is in the trace: who, which slots, in which order, and what is wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The picture says what is in the snapshot, in words and shapes and not by colour alone."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure

@@ -1,15 +1,9 @@
 """Columns are the means of each block size, and the rule of thumb stands under them."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.figures import style
-from pagesim.figures.charts.block_size_sweep import (
-    COLUMNS,
-    block_size_sweep,
-    half_a_block_each,
-)
+from pagesim.figures.charts.block_size_sweep import COLUMNS, block_size_sweep, half_a_block_each
 from pagesim.simulation import simulate
 from pagesim.workload import Request
 from tests.figures.charts import diamonds, fill, rectangles, shown

@@ -1,7 +1,5 @@
 """The book's pictures: legible on both pages, the same bytes each time, and what the code says."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Pictures of a cache look at a State; whatever has pages is read, and the rest is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from pagesim.figures.cache_view import cache_view
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.journal.state import State, TableState
 from pagesim.workload import Request
+from tests.commands.runs import requests
 from tests.figures.charts import rectangles, shown
 from tests.figures.conftest import MakeCache, cache_of
 
@@ -70,8 +69,7 @@ def test_a_sequence_keeps_its_colour_when_others_leave() -> None:
 
 
 def test_what_holds_no_pages_is_refused_by_name(tmp_path: Path, cache: State) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    trace = requests(tmp_path / "trace.csv", "0,5,5")
     unrecorded = pagesim.simulate([Request("a", 0.0, 5, 5)], pool=48, progress=False)
     for draw in (figures.block_layout, figures.pool_map, figures.alt_text):
         with pytest.raises(TypeError, match="cannot draw an int: give a block manager"):
@@ -89,14 +87,12 @@ def test_what_holds_no_pages_is_refused_by_name(tmp_path: Path, cache: State) ->
 
 
 def test_the_lists_of_a_cache_are_those_that_it_names() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 6, 0, enable_caching=True, watermark=0.0)
-    for seq_id in (0, 1):
-        manager.allocate(pagesim.SequenceGroup("r", [pagesim.Sequence(seq_id, [*range(9)], 4)]))
-    manager.free(pagesim.Sequence(0, [1], 4))
-    manager.free(pagesim.Sequence(1, [1], 4))
-    picture = figures.block_layout(manager)
+    story = pagesim.Story(gpu_blocks=6, block_size=4, caching=True)
+    for writer in [story.arrive(range(9)) for _ in range(2)]:
+        writer.leave()
+    picture = figures.block_layout(story.manager)
     assert [word for word in shown(picture) if word.endswith(("list", "evictor"))] == list(
-        manager.state().lists
+        story.manager.state().lists
     )
     assert shown(picture).count("next") == 1
     thick = [p for p in rectangles(picture) if p.get_linewidth() == figures.style.THICK]

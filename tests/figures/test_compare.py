@@ -1,7 +1,5 @@
 """Batches and shared memory: bars are ours, diamonds the paper's, whiskers what our tests allow."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import pytest
 

@@ -1,7 +1,5 @@
 """Figures become the same bytes each time, and images that carry their alternative text."""
 
-from __future__ import annotations
-
 import base64
 import inspect
 import io

@@ -1,7 +1,5 @@
 """What every figure owes its readers: words apart, the same bytes, its numbers in its alt text."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
@@ -125,10 +123,7 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
         "512 240 3.9 480 4.0 960 4.2 1,920 5.1 3,840 9.1 7,680 18.4 15,360 26.3 30,720 31.6 "
         "61,440 32.6 32.60 25,309 77,626 31.42 25,332 80,619 3,000 25 2.0",
     ),
-    "roofline": (
-        lambda: figures.roofline(roofline.report()),
-        "4.00 4.40 3.60 90 1.00 25 3.00 75",
-    ),
+    "roofline": (lambda: figures.roofline(roofline.report()), "4.00 4.40 3.60 90 1.00 25 3.00 75"),
     "access_map": (lambda: drawn("access_map"), "2 6 5 1 2 6 5 3"),
     "thread_map": (
         lambda: drawn("thread_map"),

@@ -1,7 +1,5 @@
 """A run as a GIF: its frames, its colours, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

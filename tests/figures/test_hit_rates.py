@@ -1,7 +1,5 @@
 """A line for each cache at its rates, with its name at its end."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.errors import UsageError

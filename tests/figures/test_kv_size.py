@@ -1,7 +1,5 @@
 """The bars are the models' own numbers on one scale, and no word covers another."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.patches import Rectangle
 

@@ -1,7 +1,5 @@
 """Stacked bars are the means on one scale, in the looks of their parts, and words say the same."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Slices of time keep every area, whatever their width; what is drawn is these slices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.patches import Polygon

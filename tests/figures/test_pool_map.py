@@ -1,7 +1,5 @@
 """Large caches become a map of small cells that still name their sequences."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """The curve is the measured one, on a logarithmic axis, and measuring it again can be done."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The Python of docs/ is run as it stands, on a trace and a run of a reader's own."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The roofline draws what a benchmark wrote. The figures here are MADE UP; no chip was measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Every figure takes what there is: a run, its timeline, what was printed, a trace; no more."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +13,7 @@ from pagesim.figures.scenes import forked_and_swapped
 from pagesim.simulation import PARTS, WasteLog, simulate
 from pagesim.studies.paper import block_sizes
 from pagesim.workload import Request, Workload, load
+from tests.commands.runs import requests
 from tests.figures.charts import comparison, shown
 
 pytestmark = pytest.mark.ch01
@@ -32,10 +31,8 @@ def recorded() -> Simulation:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    lines = [f"{50 * i},{prompt},{output}\n" for i, (prompt, output) in enumerate(LENGTHS)]
-    path = tmp_path / "trace.csv"
-    path.write_text("".join(["arrival_s,prompt_tokens,output_tokens\n", *lines]))
-    return path
+    rows = [f"{50 * i},{prompt},{output}" for i, (prompt, output) in enumerate(LENGTHS)]
+    return requests(tmp_path / "trace.csv", *rows)
 
 
 def test_a_timeline_says_what_the_log_of_its_run_says(recorded: Simulation) -> None:
@@ -218,11 +215,7 @@ def test_reports_come_as_data_as_objects_and_as_files(tmp_path: Path) -> None:
         (figures.sharing, object(), r"give a pagesim\.Simulation"),
         (figures.kv_size, 3, "give ModelSpecs, names of presets"),
         (figures.kv_size, [3], "give ModelSpecs, names of presets"),
-        (
-            figures.prefix_hits,
-            WasteLog(3),
-            r"give what figures\..*measure\(workload\)",
-        ),
+        (figures.prefix_hits, WasteLog(3), r"give what figures\..*measure\(workload\)"),
         (figures.roofline, WasteLog(3), r"give what python -m pagesim\.kernels\.bench"),
         (figures.thread_map, [1], r"give what kernels\.simt\.thread_map\(config\) makes"),
         (figures.access_map, WasteLog(3), r"give what kernels\.xray\(…\) makes, or its JSON file"),

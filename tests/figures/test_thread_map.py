@@ -1,7 +1,5 @@
 """The map of threads says what the data say, cell by cell, and in words."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

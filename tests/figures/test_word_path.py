@@ -1,7 +1,5 @@
 """The picture of a damaged page shows what the small model writes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

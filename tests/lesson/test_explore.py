@@ -1,7 +1,5 @@
 """The explorer: controls from ranges, another run on a change, and words for what does not fit."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 from collections.abc import Callable
@@ -19,13 +17,11 @@ widgets = pytest.importorskip("ipywidgets")
 def scenario(
     block_size: int = 4, blocks: int = 8, share: float = 0.5, ends: bool = True
 ) -> Timeline:
-    manager = pagesim.SelfAttnBlockSpaceManager(block_size, blocks, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        seq = pagesim.Sequence(0, list(range(1 + int(share * 20))), block_size)
-        manager.allocate(pagesim.SequenceGroup("r", [seq]))
-        if ends:
-            manager.free(seq)
-    return run
+    story = pagesim.Story(gpu_blocks=blocks, block_size=block_size)
+    writer = story.arrive(range(1 + int(share * 20)))
+    if ends:
+        writer.leave()
+    return story.run
 
 
 def controls(box: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Predictions: the truth comes from the run, shows where it is asked for, and nowhere else."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The file that keeps a reader's progress: broken by hand, it is an answer and not a crash."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

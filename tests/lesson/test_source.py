@@ -1,7 +1,5 @@
 """A kernel's own drawings and source, shown in a chapter."""
 
-from __future__ import annotations
-
 import re
 from types import ModuleType
 

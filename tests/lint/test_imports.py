@@ -1,7 +1,5 @@
 """Each contract of pyproject.toml is broken by an import inside a function that it forbids."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The check of the pins: offline is not the same as wrong, and what would drift is told."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

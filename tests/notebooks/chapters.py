@@ -1,7 +1,5 @@
 """The committed chapters, one pytest parameter each, with the marker of what it relies on."""
 
-from __future__ import annotations
-
 import functools
 import html
 import re
@@ -28,6 +26,17 @@ def chapter(name: str) -> NotebookNode:
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def markdown(notebook: NotebookNode) -> list[str]:
+    """The texts between the code."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def source(number: str, cell_id: str) -> str:
+    """What stands in one cell of a chapter."""
+    (found,) = (cell.source for cell in chapter(number).cells if cell.id == cell_id)
+    return found
 
 
 def printed(cell: NotebookNode) -> str:

@@ -1,7 +1,5 @@
 """Tiny notebooks to run, and the committed chapters to look at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

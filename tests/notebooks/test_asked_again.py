@@ -1,7 +1,5 @@
 """A cell that asks is run at least twice: as it is, and with a prediction in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

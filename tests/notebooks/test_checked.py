@@ -1,7 +1,5 @@
 """A chapter shows a kernel's answer beside NumPy's, and needs nothing of later chapters."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from inspect import cleandoc

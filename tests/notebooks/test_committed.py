@@ -1,7 +1,5 @@
 """The chapters as they are committed: executed, clean, and with words for every picture."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The notebook runner finds what differs, names where, and writes the same bytes each time."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip

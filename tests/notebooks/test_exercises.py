@@ -1,7 +1,5 @@
 """The notebooks of the exercises in a kernel of their own: solved, every check is right."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`make lab` hands out notebooks as JupyterLab is about to have them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import platform

@@ -1,7 +1,5 @@
 """A cell above can be run again: no cell below takes away the names that it relies on."""
 
-from __future__ import annotations
-
 import ast
 import symtable
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A chapter's pictures lie in its text, are the gallery's, and stay there on pages and slides."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

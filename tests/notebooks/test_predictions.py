@@ -1,7 +1,5 @@
 """Predict, then look: no chapter shows an answer before its reader has asked for it."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any
@@ -11,7 +9,7 @@ from nbformat import NotebookNode
 
 import pagesim
 from pagesim.lesson.prediction import NONE_YET
-from tests.notebooks.chapters import chapter, code_cells, every_chapter
+from tests.notebooks.chapters import chapter, code_cells, every_chapter, source
 from tools.course import NOTEBOOKS
 
 PREDICT = re.compile(r"\*\*(Predict|predict, then)")
@@ -141,7 +139,7 @@ def test_chapter_2_asks_for_as_many_blocks_as_are_taken(tokens: int, blocks: int
 
 def test_a_prompt_that_does_not_fit_leaves_the_run_up_to_there() -> None:
     space = run_cells("02", "setup", "lifo")
-    (lifo,) = (cell.source for cell in code_cells(chapter("02")) if cell.id == "lifo")
+    lifo = source("02", "lifo")
     with pytest.raises(pagesim.NoFreeBlocksError, match=r"^s3 cannot arrive: .*`run`"):
         exec(lifo.replace("range(300, 310)", "range(300, 340)"), space)
     assert space["leaving"] is space["story"].run and space["leaving"][-1].kind == "failed"
@@ -151,8 +149,7 @@ def test_a_prompt_that_does_not_fit_leaves_the_run_up_to_there() -> None:
 def test_chapter_0_says_which_word_needs_a_block(words: int, takes: list[int]) -> None:
     """Of the two words after a sentence of seven it is the second, after one of eight the first."""
     space: dict = {}
-    (first,) = (cell for cell in code_cells(chapter("00")) if cell.id == "first")
-    exec(first.source, space)
+    exec(source("00", "first"), space)
     run = space["two_requests"](" ".join("word" for _ in range(words)))
     written = [run[at] for at in run.find(kind="append_slots", sequence=0)]
     taken = [[e.block for e in event.effects if e.kind == "take"] for event in written]

@@ -1,7 +1,5 @@
 """Chapter 3's Triton primer: its kernel is section 3's loop in 20 lines; no word is left unsaid."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -9,16 +7,15 @@ import re
 import pytest
 
 from pagesim.kernels.softmax import online_softmax_kernel
-from tests.notebooks.chapters import chapter
+from tests.notebooks.chapters import source
 
 pytestmark = pytest.mark.ch03
 
 
 def function(cell: str, name: str) -> ast.FunctionDef:
-    (source,) = (each.source for each in chapter("03").cells if each.id == cell)
-    found = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    (wanted,) = [node for node in found if node.name == name]
-    return wanted
+    body = ast.parse(source("03", cell)).body
+    (found,) = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == name]
+    return found
 
 
 def loop(kernel: ast.FunctionDef) -> ast.For:
@@ -54,7 +51,7 @@ def test_it_has_twenty_lines() -> None:
 
 
 def test_every_word_of_triton_in_the_small_kernel_is_explained() -> None:
-    (text,) = (cell.source for cell in chapter("03").cells if cell.id == "triton-lines")
+    text = source("03", "triton-lines")
     used = set(re.findall(r"\btl\.\w+", inspect.getsource(online_softmax_kernel.fn)))
     plain = {"tl.int64", "tl.float32", "tl.exp", "tl.maximum", "tl.where"}  # as NumPy has them
     assert {"tl.program_id", "tl.load", "tl.store", "tl.constexpr", "tl.arange"} <= used

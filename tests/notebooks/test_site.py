@@ -1,7 +1,5 @@
 """The site's pages, read without a browser: nothing from elsewhere, no TeX left, answers folded."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import pagesim
+from tests.notebooks.chapters import markdown
 from tools.course import NOTEBOOKS, site
 
 pytestmark = pytest.mark.ch00
@@ -93,9 +92,8 @@ def test_every_link_leads_somewhere(written: list[Path]) -> None:
 def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
     total = 0
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        cells = nbformat.read(path, as_version=4).cells
-        sources = [CODE.sub("", c.source) for c in cells if c.cell_type == "markdown"]
-        formulas = sum(len(FORMULA.findall(source)) for source in sources)
+        texts = [CODE.sub("", text) for text in markdown(nbformat.read(path, as_version=4))]
+        formulas = sum(len(FORMULA.findall(text)) for text in texts)
         assert pages[path.stem].formulas == formulas, path.stem
         total += formulas
     assert total > 20

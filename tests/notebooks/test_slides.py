@@ -1,7 +1,5 @@
 """A chapter as slides, read without a browser: its sections, its cells, nothing from elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a teacher is told is true: the bank's answers, the exercises, their misconceptions."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,12 +1,10 @@
 """The term base: a term is bold where it is defined, and one thing has one name."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
-from tests.notebooks.chapters import chapter
+from tests.notebooks.chapters import chapter, markdown
 from tools.course import NOTEBOOKS, ROOT
 
 TEXT = (ROOT / "docs/TERMS.md").read_text(encoding="utf-8")
@@ -17,10 +15,8 @@ NEVER = ("iteration", "chip")
 
 
 def prose(number: str) -> str:
-    cells = [cell.source for cell in chapter(number).cells if cell.cell_type == "markdown"]
-    text = re.sub(
-        r"^\[.*\]: data:.*$|!\[[^\]]*\]|`[^`]*`", "", "\n".join(cells), flags=re.MULTILINE
-    )
+    left_out = r"^\[.*\]: data:.*$|!\[[^\]]*\]|`[^`]*`"
+    text = re.sub(left_out, "", "\n".join(markdown(chapter(number))), flags=re.MULTILINE)
     return " ".join(text.split()).casefold()
 
 

@@ -1,7 +1,5 @@
 """The boxes about today's vLLM: each has a run, and the run shows what it says."""
 
-from __future__ import annotations
-
 import io
 import re
 from contextlib import redirect_stdout

@@ -1,13 +1,13 @@
 """The Try-it lines run as they are written: what they tell is done in the chapter, and executed."""
 
-from __future__ import annotations
-
 import ast
 import io
 import linecache
 import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,57 @@ import pytest
 from nbformat import NotebookNode
 
 from pagesim.lesson.agreement import agrees
-from tests.notebooks.chapters import CHAPTERS, chapter
-from tests.notebooks.try_it import Try, lines_of
+from tests.notebooks.chapters import CHAPTERS, chapter, markdown
+from tools.course import ROOT
 
 ASKED = re.compile(r"(\w+) = pagesim\.predict\(")
 Code = dict[int, list[NotebookNode]]
 """The code cells of a chapter by section."""
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A change to make in one section (or several, one after the other) of a chapter.
+
+    ``changes``: cell id → pairs of a text that stands there once and what is put in its place.
+    ``then`` is run after the section. ``shows`` is a regular expression that must be found in what
+    was printed. ``raises`` names the exception that the line is about.
+
+    It is tried where the chapter has been run up to its first section, and again in the kernel of a
+    whole chapter, where only the changed cell and those below it in ``sections`` are run. The last
+    trial of a line is also left in its place while the whole chapter is run: then no prediction of
+    another section may get another truth, but those in ``answers``, which follow from the change.
+    """
+
+    sections: list[int]
+    changes: dict[str, list[list[str]]] = field(default_factory=dict)
+    then: str = ""
+    shows: str = ""
+    raises: str = ""
+    answers: list[str] = field(default_factory=list)
+
+
+def lines_of(name: str) -> dict[int, tuple[str, list[Try]]]:
+    """A chapter's lines by number: words of the line, and what it tells its reader to do.
+
+    What a line asks to write is written in its file as well; a question to think about tells
+    nothing. Number 0 is a line in the middle of its chapter. Chapter 0 has none.
+    """
+    file = ROOT / "tests" / "data" / "try_it" / f"{name[:2]}.toml"
+    if name.startswith("00"):
+        return {}
+    lines = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        int(number): (line["words"], [Try(**each) for each in line.get("tries", [])])
+        for number, line in lines.items()
+    }
+
+
 def try_it_lines(notebook: NotebookNode) -> dict[int, str]:
     """The lines of a chapter by their number; 0 is one in the middle."""
     lines: dict[int, str] = {}
-    for cell in notebook.cells:
-        if cell.cell_type != "markdown":
-            continue
-        text, _, listed = cell.source.partition("### Try it\n")
+    for source in markdown(notebook):
+        text, _, listed = source.partition("### Try it\n")
         for line in re.findall(r"\*Try it:\*([^\n]+(?:\n[^\n]+)*)", text):
             assert 0 not in lines, "one such line a chapter can be named"
             lines[0] = line
@@ -54,7 +90,7 @@ def test_no_line_names_a_cell_by_its_id(name: str) -> None:
     """JupyterLab shows no ids."""
     notebook = chapter(name)
     ids = {cell.id for cell in notebook.cells if "-" in cell.id}
-    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    prose = "\n".join(markdown(notebook))
     assert {word for word in re.findall(r"`([^`]+)`", prose) if word in ids} == set()
 
 
@@ -88,8 +124,8 @@ def run(source: str, name: str, space: dict[str, Any]) -> None:
             value._repr_html_()
 
 
-def changed(source: str, replacements: dict[str, str]) -> str:
-    for old, new in replacements.items():
+def changed(source: str, replacements: list[list[str]]) -> str:
+    for old, new in replacements:
         assert source.count(old) == 1, f"{old!r} is there {source.count(old)} times"
         source = source.replace(old, new)
     return source
@@ -102,7 +138,7 @@ def play(
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(io.StringIO()):
         for cell in cells:
-            changes = trial.changes.get(cell.id, {}) if trial else {}
+            changes = trial.changes.get(cell.id, []) if trial else []
             run(changed(cell.source, changes), cell.id, space)
         run(then, "then", space)
     return printed.getvalue()

@@ -1,7 +1,5 @@
 """Runs the player's modules without a page: its model, its words, its reading, under node."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

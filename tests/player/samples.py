@@ -1,7 +1,5 @@
 """Small timeline files written by hand, and what a reader of the format makes of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
@@ -21,12 +19,7 @@ HOSTILE = (
 )
 
 
-GPU, CPU, GPU_EVICTOR, CPU_EVICTOR = LISTS = (
-    "GPU free list",
-    "CPU free list",
-    "GPU evictor",
-    "CPU evictor",
-)
+LISTS = (GPU, *_) = ("GPU free list", "CPU free list", "GPU evictor", "CPU evictor")
 QUEUES = ("waiting", "running", "swapped")
 
 
@@ -74,6 +67,13 @@ def event(kind: str, of: int | str | None, *effects: list[Any], **more: Any) -> 
     return {"event": kind, "of": of, "effects": list(effects), **more, "caption": f"{kind} of {of}"}
 
 
+def written_by_hand(name: str) -> tuple[Words, list[Words]]:
+    """A file of tests/data/timelines2: its first line, and the others."""
+    file = Path(__file__).parents[1] / "data" / "timelines2" / f"{name}.jsonl"
+    head, *events = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return head, events
+
+
 def text_of(head: Words, events: list[Words]) -> str:
     """The file as text."""
     lines = (json.dumps(words, ensure_ascii=False) for words in (head, *events))
@@ -87,85 +87,17 @@ def packed(head: Words, events: list[Words]) -> bytes:
 
 def sharing() -> tuple[Words, list[Words]]:
     """Fork, copy-on-write, swap out and in, lookahead, a window, a failure, queues: no caching."""
-    out = [["leave", "running", 1, "b"], ["enter", "swapped", 0, "b"]]
-    state = empty_state(6, 3) | {"queues": [[], [0, "b"], []]}
-    events = [
-        event("allocate", 0, *take(0), ["write", 0, 0, 0, 2], *take(1), ["write", 1, 0, 2, 1],
-              opened=[[0, []]], tokens=[[0, 0, [10, 11, 12]]], tables=[[0, 0, [0, 1]]]),
-        event("fork", "b", ["share", 0], ["share", 1], opened=[["b", [10, 11, 12]]],
-              tables=[["b", 0, [0, 1]]]),
-        event("append_slots", "b", *take(2), ["unshare", 1], ["copy", 1, 2, 2],
-              ["write", 2, "b", 3, 1], tokens=[["b", 3, [13]]], tables=[["b", 1, [2]]]),
-        event("append_slots", 0, *take(3), ["write", 1, 0, 3, 1], tokens=[[0, 3, [14]]],
-              tables=[[0, 2, [3]]]),
-        event("failed", 9, called="allocate", error="no room"),
-        event("swap_out", "b", ["unshare", 0], *give(2), *take(6, 7, of=CPU),
-              ["move", 0, 6], ["move", 2, 7], tables=[["b", 0, [6, 7]]], queues=out, step=1),
-        event("free", 0, *give(0, 1, 3), closed=[0], queues=[["leave", "running", 0, 0]]),
-        event("swap_in", "b", *give(6, 7, to=CPU), *take(3, 1),
-              ["move", 6, 3], ["move", 7, 1], tables=[["b", 0, [3, 1]]]),
-        event("append_slots", "b", *take(0), *give(3), ["null", 0, "b", 0],
-              *take(3), ["write", 3, "b", 4, 1], tokens=[["b", 4, [15]]],
-              tables=[["b", 0, [0, 1, 3]]]),
-        event("free", "b", *give(1, 3), closed=["b"], queues=[["leave", "swapped", 0, "b"]]),
-    ]  # fmt: skip
-    more = {"title": "sharing", "tokens": {"10": "ten"}, "state": state}
-    return header(6, 3, 2, events, **more), events
+    return written_by_hand("sharing")
 
 
 def caching() -> tuple[Words, list[Words]]:
     """Caching, hits of owned and of idle blocks, marking as computed, eviction."""
-
-    def idle(*blocks: int) -> list[list[Any]]:
-        return [part for b in blocks for part in (*give(b, to=GPU_EVICTOR, place=-1),
-                                                  ["computed", b])]  # fmt: skip
-
-    events = [
-        event("allocate", 0, *take(0), ["write", 0, 0, 0, 2], ["cache", 0], *take(1),
-              ["write", 1, 0, 2, 1], opened=[[0, []]], tokens=[[0, 0, [1, 2, 3]]],
-              tables=[[0, 0, [0, 1]]]),
-        event("allocate", 1, ["hit", 0, 1, 0, 2], *take(2), ["write", 2, 1, 2, 1],
-              opened=[[1, []]], tokens=[[1, 0, [1, 2, 4]]], tables=[[1, 0, [0, 2]]]),
-        event("mark_blocks_as_computed", None, ["computed", 0]),
-        event("append_slots", 0, ["write", 1, 0, 3, 1], ["cache", 1], tokens=[[0, 3, [5]]]),
-        event("mark_blocks_as_computed", None, ["computed", 1]),
-        event("append_slots", 1, ["write", 2, 1, 3, 1], ["cache", 2], tokens=[[1, 3, [5]]]),
-        event("free", 0, ["unshare", 0], *idle(1), closed=[0]),
-        event("free", 1, *idle(0, 2), closed=[1]),
-        event("allocate", 2, ["hit", 0, 2, 0, 2], ["evict", 1], *take(1, of=GPU_EVICTOR),
-              ["write", 1, 2, 2, 1], opened=[[2, []]], tokens=[[2, 0, [1, 2, 9]]],
-              tables=[[2, 0, [0, 1]]]),
-        event("allocate", 3, ["hit", 0, 3, 0, 2], ["hit", 2, 3, 2, 2], opened=[[3, []]],
-              tokens=[[3, 0, [1, 2, 4, 5]]], tables=[[3, 0, [0, 2]]]),
-        event("free", 2, ["unshare", 0], *give(1), closed=[2]),
-        event("allocate_immutable_block", None, *take(3, of=CPU), ["write", 3, None, 0, 2],
-              ["cache", 3]),
-        event("mark_blocks_as_computed", None),
-    ]  # fmt: skip
-    return header(3, 1, 2, events, caching=True), events
+    return written_by_hand("caching")
 
 
 def scheduling() -> tuple[Words, list[Words]]:
     """Two requests: one runs from the start, one is admitted, preempted and aborted."""
-
-    def move(what: str, queue: str, place: int, first: int = 1) -> list[Any]:
-        return [what, queue, place, f"r{first}", first]
-
-    state = empty_state(4, 0) | {"queues": [[], ["r0"], []], "requests": [["r0", 0]]}
-    events = [
-        event("arrive", 1, queues=[move("enter", "waiting", 0)]),
-        event("admit", 1, *take(0), ["write", 0, 1, 0, 1], opened=[[1, []]], tokens=[[1, 0, [5]]],
-              tables=[[1, 0, [0]]], step=1,
-              queues=[move("leave", "waiting", 0), move("enter", "running", 1)]),
-        event("schedule", None, step=1, scheduled=[["r1", 1, 1, True]]),
-        event("preempt", 1, *give(0), closed=[1], step=2,
-              queues=[move("leave", "running", 1), move("enter", "waiting", 0)]),
-        event("schedule", None, step=2, scheduled=[["r0", 0, 1, False]],
-              queues=[move("leave", "running", 0, 0), move("enter", "running", 0, 0)]),
-        event("failed", None, called="schedule", error="no room", step=3),
-        event("abort", 1, step=3, queues=[move("leave", "waiting", 0)]),
-    ]  # fmt: skip
-    return header(4, 0, 2, events, state=state), events
+    return written_by_hand("scheduling")
 
 
 def hostile() -> tuple[Words, list[Words]]:

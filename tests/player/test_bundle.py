@@ -1,7 +1,5 @@
 """What a page carries is made of the sources as they are: `make web` after a change of them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One sequence, one colour: in the player, in the still picture and in the figures."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from typing import Any
@@ -30,14 +28,11 @@ def looks(node: Any, run: pagesim.Timeline, **extras: Any) -> dict[Any, tuple[st
 
 def come_and_go(count: int, first: int = 3) -> tuple[pagesim.Timeline, Any]:
     """Sequences 3, 4, 5, … of which the first one leaves before the last one comes."""
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 24, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        seqs = [pagesim.Sequence(i, [1, 2, 3], 4) for i in range(first, first + count)]
-        for seq in seqs:
-            if seq is seqs[-1]:
-                manager.free(seqs[0])
-            manager.allocate(pagesim.SequenceGroup(f"r{seq.seq_id}", [seq]))
-    return run, manager
+    story = pagesim.Story(gpu_blocks=24, block_size=4)
+    writers = [story.arrive([1, 2, 3], name) for name in range(first, first + count - 1)]
+    writers[0].leave()
+    story.arrive([1, 2, 3], first + count - 1)
+    return story.run, story.manager
 
 
 def test_player_still_picture_and_figures_agree(node: Any) -> None:
@@ -61,12 +56,11 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
 
 
 def test_four_sequences_have_four_colours_whatever_their_numbers(node: Any) -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 24, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        for i in (9, 2, 16, 23):
-            manager.allocate(pagesim.SequenceGroup(f"r{i}", [pagesim.Sequence(i, [1], 4)]))
-    assert [color for color, _ in looks(node, run).values()] == list(colors.OKABE_ITO[:4])
-    picture = cache_view(manager)
+    story = pagesim.Story(gpu_blocks=24, block_size=4)
+    for name in (9, 2, 16, 23):
+        story.arrive([1], name)
+    assert [color for color, _ in looks(node, story.run).values()] == list(colors.OKABE_ITO[:4])
+    picture = cache_view(story.manager)
     assert [picture.color(name) for name in picture.tables] == list(colors.OKABE_ITO[:4])
 
 

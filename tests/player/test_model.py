@@ -1,7 +1,5 @@
 """The player's model under node: any step, in any order, and what it does with nonsense."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

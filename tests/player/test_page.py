@@ -1,7 +1,5 @@
 """The page: no text becomes markup, only the player's script may run, bytes are few."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

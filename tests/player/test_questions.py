@@ -1,7 +1,5 @@
 """Questions have their answers from the recorded step, in Python as in the player."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -26,14 +24,11 @@ RIGHT = "return given.tries.map(([question, ids]) => player.isRight(question, id
 
 def small(first: str = "a") -> pagesim.Timeline:
     """Two sequences of two blocks each; one of them leaves, and another arrives."""
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        seqs = [pagesim.Sequence(i, list(range(8)), 4) for i in range(3)]
-        for seq in seqs[:2]:
-            manager.allocate(pagesim.SequenceGroup(f"r{seq.seq_id}", [seq]))
-        manager.free(seqs[0 if first == "a" else 1])
-        manager.allocate(pagesim.SequenceGroup("r2", [seqs[2]]))
-    return run
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    writers = [story.arrive(range(8)) for _ in range(2)]
+    writers[0 if first == "a" else 1].leave()
+    story.arrive(range(8))
+    return story.run
 
 
 # -- the answer is the step's ------------------------------------------------------------------
@@ -64,28 +59,22 @@ def test_every_word_finds_its_blocks() -> None:
         moved = [effect for effect in effects if effect.kind == "move"]
         assert Question(at, "?", "swapped").blocks(run) == tuple(e.block for e in moved)
         assert Question(at, "?", "swapped to").blocks(run) == tuple(e.to for e in moved)
-    caching = pagesim.SelfAttnBlockSpaceManager(2, 3, 0, watermark=0.0, enable_caching=True)
-    with pagesim.record(caching) as cached:
-        for i, tokens in enumerate(([1, 2, 3, 4], [1, 2, 5, 6], [7, 8, 9, 9, 7, 7])):
-            seq = pagesim.Sequence(i, tokens, 2)
-            caching.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
-            caching.free(seq)
+    caching = pagesim.Story(gpu_blocks=3, block_size=2, caching=True)
+    for tokens in ([1, 2, 3, 4], [1, 2, 5, 6], [7, 8, 9, 9, 7, 7]):
+        caching.arrive(tokens).leave()
+    cached = caching.run
     assert Question(0, "?", "cached").blocks(cached) == (0, 1)
     assert Question(2, "?", "found").blocks(cached) == (0,)
     assert len(Question(4, "?", "evicted").blocks(cached)) == 3
 
 
 def test_what_was_reserved_and_never_used() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        seq = pagesim.Sequence(0, [1, 2, 3, 4], 4)
-        manager.allocate(pagesim.SequenceGroup("r", [seq]))
-        seq.status = pagesim.SequenceStatus.RUNNING
-        seq.append_token_id(5, {5: pagesim.Logprob(0.0)})
-        manager.append_slots(seq, 8)
-        manager.free(seq)
-    assert Question(2, "?", "returned").blocks(run) == (0, 1, 2, 3)
-    assert Question(2, "?", "unused", which="any").blocks(run) == (2, 3)
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    writer = story.arrive([1, 2, 3, 4])
+    writer.write([5], lookahead=8)
+    writer.leave()
+    assert Question(2, "?", "returned").blocks(story.run) == (0, 1, 2, 3)
+    assert Question(2, "?", "unused", which="any").blocks(story.run) == (2, 3)
 
 
 # -- annotate refuses what is not in the step ----------------------------------------------------
@@ -187,27 +176,18 @@ def test_questions_and_their_reasons(node: Any) -> None:
 
 @pytest.mark.parametrize(("blocks", "which"), [(6, "all"), (7, "any")])
 def test_more_than_six_blocks_need_not_all_be_named(node: Any, blocks: int, which: str) -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        seq = pagesim.Sequence(0, [0] * (4 * blocks), 4)
-        manager.allocate(pagesim.SequenceGroup("r", [seq]))
-        manager.free(seq)
-    assert node(AUTOMATIC, run)[1]["which"] == which
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive([0] * (4 * blocks)).leave()
+    assert node(AUTOMATIC, story.run)[1]["which"] == which
 
 
 def test_what_is_obvious_is_not_asked(node: Any) -> None:
     """A token that leaves a slot empty; at the edge of a block, none and one are asked alike."""
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
-    with pagesim.record(manager) as run:
-        for i, length in enumerate((7, 5)):
-            seq = pagesim.Sequence(i, [0] * length, 4)
-            manager.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
-            seq.status = pagesim.SequenceStatus.RUNNING
-            for _ in range(4):
-                seq.append_token_id(9, {9: pagesim.Logprob(0.0)})
-                manager.append_slots(seq, 0)
-    found = node(AUTOMATIC, run)
-    appends = [found[i] for i in run.find(kind="append_slots")]
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    for length in (7, 5):
+        story.arrive([0] * length).write([9] * 4)
+    found = node(AUTOMATIC, story.run)
+    appends = [found[i] for i in story.run.find(kind="append_slots")]
     assert [question and question["answers"] for question in appends] == [
         *([], [2], None, None),  # 7 tokens: one fills the block, one needs another
         *(None, None, [], [5]),

@@ -1,7 +1,5 @@
 """What the player's model and the still picture make of a scheduler's queues."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reasons are the step's own and belong to what is asked: why a block answers, and why not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -23,8 +21,7 @@ return given.ids.map((id) => player.whyNot(s, event, question, id));
 
 def reasons(node: Any, run: pagesim.Timeline, question: Question, *ids: int) -> list[str]:
     """What is said of blocks that are chosen, and are no answer."""
-    message: list[str] = node(REASONS, run.annotate(questions=[question]), at=question.at, ids=ids)
-    return message
+    return node(REASONS, run.annotate(questions=[question]), at=question.at, ids=ids)
 
 
 def test_a_wrong_reason_belongs_to_what_is_asked(node: Any) -> None:
@@ -54,13 +51,12 @@ def test_a_wrong_reason_belongs_to_what_is_asked(node: Any) -> None:
 
 
 def test_a_wrong_choice_of_a_cached_block(node: Any) -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(2, 4, 0, watermark=0.0, enable_caching=True)
-    with pagesim.record(manager) as run:
-        for i, tokens in enumerate(([1, 2, 3, 4], [5, 6], [1, 2, 9, 9], [7, 7])):
-            seq = pagesim.Sequence(i, tokens, 2)
-            manager.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
-            if i < 2:
-                manager.free(seq)
+    story = pagesim.Story(gpu_blocks=4, block_size=2, caching=True)
+    for tokens in ([1, 2, 3, 4], [5, 6]):
+        story.arrive(tokens).leave()
+    for tokens in ([1, 2, 9, 9], [7, 7]):
+        story.arrive(tokens)
+    run = story.run
     found, evicted = run.find(kind="hit")[0], run.find(kind="evict")[0]
     assert reasons(node, run, Question(found, "?", "found"), 1, 3) == [
         "block 1 holds other tokens",

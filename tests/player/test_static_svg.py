@@ -1,7 +1,5 @@
 """The still picture and its words: well-formed whatever the names are, and saying what there is."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """A reader of timeline files that knows FORMAT.md and nothing else: no pagesim in here."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

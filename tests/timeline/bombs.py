@@ -3,8 +3,6 @@
 Prints one JSON object: what became of each, and the memory that each took at most, in MiB.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import multiprocessing

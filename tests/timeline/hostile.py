@@ -1,7 +1,5 @@
 """What is done to files to break the reader, and what must hold when it has read one."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

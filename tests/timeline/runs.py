@@ -1,7 +1,5 @@
 """Recorded runs of random calls: of a scheduler, a manager, bare tables or one allocator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

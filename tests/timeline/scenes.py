@@ -1,7 +1,5 @@
 """Managers and tables in the situations that a timeline is to tell of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A caption is one sentence, names no block that the event does not, and is never an error."""
 
-from __future__ import annotations
-
 import random
 import re
 

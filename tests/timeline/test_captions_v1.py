@@ -1,7 +1,5 @@
 """Captions of vLLM V1 name the right blocks and counts; how they put it is theirs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What each call does, effect by effect: a line for an event, with the numbers of its effects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A call that raises leaves a failed event without effects, and nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import partial

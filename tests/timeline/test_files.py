@@ -1,7 +1,5 @@
 """What is saved is what is loaded; a file is replaced whole or not at all."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What reads the pages as a run: it is saved and loaded as any other; nothing lies outside."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

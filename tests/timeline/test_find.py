@@ -1,7 +1,5 @@
 """Searching a run, taking it apart, and naming its tables."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """FORMAT.md is enough: a program that knows only that page finds the states that we find."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

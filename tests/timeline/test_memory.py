@@ -1,21 +1,17 @@
 """What a run weighs, and that small hostile files cannot make it weigh much."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
 import random
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
 import pagesim
+from tests.kernels.children import ROOT, python
 
-ROOT = Path(__file__).parents[2]
 EVENTS = int(os.environ.get("PAGESIM_EVENTS", "8000"))
 """`make nightly` has 200,000."""
 
@@ -59,14 +55,7 @@ def test_a_long_run() -> None:
 def test_bombs(tmp_path: Path) -> None:
     """Each is an error or a run; its process may use few addresses, and tells its peak."""
     pytest.importorskip("resource", reason="memory limits need a Unix")
-    child = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("bombs.py")), str(tmp_path), str(SHARE)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    child = python(str(Path(__file__).with_name("bombs.py")), str(tmp_path), str(SHARE))
     assert child.returncode == 0, child.stderr[-2000:]
     answer = json.loads(child.stdout)
     message = {

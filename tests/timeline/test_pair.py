@@ -1,7 +1,5 @@
 """Two runs on one page: what may be compared, and what the page carries."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import cli
+from tests.commands import runs
 
 
 def grown(words: str, blocks: int = 8) -> pagesim.Timeline:
@@ -98,9 +96,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], bad: st
         grown(name).save(path)
     out = tmp_path / "page.html"
     command = ["compare", *map(str, files.values()), "-o", str(out)]
-    with pytest.raises(SystemExit) as left:
-        cli.main(command)
-    assert left.value.code == 0
+    assert runs.run(*command) == 0
     assert capsys.readouterr().out == f"{out}: 1 and 1 steps\n"
     titles = [head["title"] for head in headers(out.read_text())]
     assert titles == ["a.jsonl.gz", "b.jsonl.gz"]
@@ -109,8 +105,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], bad: st
     else:
         files[bad].write_bytes(b"no run")
     before = out.read_bytes(), files["b"].read_bytes()
-    with pytest.raises(SystemExit) as refused:
-        cli.main(command)
-    assert refused.value.code == 2
+    assert runs.run(*command) == 2
     assert (bad if bad == "--out" else files[bad].name) in capsys.readouterr().err
     assert (out.read_bytes(), files["b"].read_bytes()) == before

@@ -1,7 +1,5 @@
 """One recorder, two, none: who sees what, and what is left when the last one is gone."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A recorded scheduler: its decisions, its steps, its queues."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A `schedule()` that raises half way changes nothing, and leaves one event that says so."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Queues and steps in a file: told by their changes, and none believed that cannot be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`run.at(i)` is what the objects themselves said at that moment, for every i, in any order."""
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -5,8 +5,6 @@ its ends; the null block from the start; no CPU; two steps in flight, so that to
 before they are known; a request that is preempted and comes back; numbers on slots and blocks.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A kernel that reads what it should not: the verdict says which program, and whose slot."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim import exercises, kernels

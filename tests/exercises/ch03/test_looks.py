@@ -1,7 +1,5 @@
 """What a function of 3.1 and 3.2 is given lets it look as often as it may, and no more."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the oracle of 5.4 says is what the copies of the course do with bytes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

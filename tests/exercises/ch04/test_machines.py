@@ -1,7 +1,5 @@
 """Three planted faults: what shows each, and that nothing shows on the sound machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """6.2: what is said of a wrong block is true of the case."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """What the exercises of chapter 7 measure with: the hook for victims, and the faulty schedulers."""
 
-from __future__ import annotations
-
 import pytest
 
 from pagesim.exercises.ch07.chosen_victims import ChosenVictims

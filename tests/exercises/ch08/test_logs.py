@@ -1,7 +1,5 @@
 """The start logs of exercise 8.2: what they say of themselves is within what is computed."""
 
-from __future__ import annotations
-
 import pytest
 
 import pagesim
@@ -31,10 +29,7 @@ def test_the_student_does_not_see_the_answer(log: str) -> None:
 @pytest.mark.parametrize(
     ("line", "blocks"),
     [
-        (
-            "the memory reserved for KV Cache is 61.84GiB.\n# cuda blocks: 36184, #",
-            36184,
-        ),
+        ("the memory reserved for KV Cache is 61.84GiB.\n# cuda blocks: 36184, #", 36184),
         ("INFO [gpu_worker.py] Available KV cache memory: 8.11 GiB\nnothing else", None),
     ],
 )

@@ -1,7 +1,5 @@
 """The final project: its example is true, and what is said of a wrong manager names the cause."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

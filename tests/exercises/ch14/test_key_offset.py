@@ -1,7 +1,5 @@
 """The oracles of chapter 14 against the layouts that the kernels of the course use."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,86 +1,35 @@
-"""What hostile submissions try, as the body of a function that is given a victim.
+"""What hostile submissions try: files of tests/data/attacks, each text under its name.
 
-Those on the world outside end with "done", or are stopped by an exception. ``victim`` has a
+Those on the world outside end with "done", or are stopped by an exception. Their ``victim`` has a
 process (``pid``), a file of another submission (``file``), an empty folder (``folder``), a port
 that listens (``port``).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-OUTSIDE = {
-    "kill another process": "import os; os.kill(victim['pid'], 9)",
-    "kill a group": "import os; os.killpg(victim['pid'], 9)",
-    "kill a thread": (
-        "import ctypes; stop(ctypes.CDLL(None).tgkill, victim['pid'], victim['pid'], 9)"
-    ),
-    "limit another's processor time": (
-        "import resource; resource.prlimit(victim['pid'], resource.RLIMIT_CPU, (0, 0))"
-    ),
-    "read another's memory": "open(f\"/proc/{victim['pid']}/mem\", 'rb').close()",
-    "read another's environment": "open(f\"/proc/{victim['pid']}/environ\").read()",
-    "trace another process": (
-        "import ctypes, os; ptrace = ctypes.CDLL(None, use_errno=True).ptrace\n"
-        "    stop(ptrace, 16, victim['pid'], 0, 0)\n"
-        "    os.waitpid(victim['pid'], 0); ptrace(17, victim['pid'], 0, 0)"
-    ),
-    "read a submission": "open(victim['file']).read()",
-    "change a submission": "open(victim['file'], 'a').write('forged')",
-    "empty a submission": "import os; os.truncate(victim['file'], 0)",
-    "remove a submission": "import os; os.unlink(victim['file'])",
-    "rename a submission": "import os; os.rename(victim['file'], victim['file'] + 'x')",
-    "lock a submission": "import os; os.chmod(victim['file'], 0)",
-    "link to a submission": "import os; os.link(victim['file'], victim['folder'] + '/link')",
-    "list the class": "import os; os.listdir(os.path.dirname(victim['file']))",
-    "connect": (
-        "import socket; socket.create_connection(('127.0.0.1', victim['port']), 2).close()"
-    ),
-    "send a datagram": (
-        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-        "    s.sendto(b'x', ('127.0.0.1', victim['port'])); s.close()"
-    ),
-    "fork": "import os; pid = os.fork(); os._exit(0) if pid == 0 else os.waitpid(pid, 0)",
-    "run a program": "import subprocess; subprocess.run(['/bin/true'], check=True)",
-    "fill the disk": "open(victim['folder'] + '/big', 'wb').write(bytes(1 << 20))",
-    "fill its own folder": "open('big', 'wb').write(bytes(1 << 20))",
-    "fill a file of no name": "import os; os.write(os.memfd_create('big'), bytes(1 << 20))",
-    "make folders": "import os; os.mkdir('a')",
-    "take memory": "import mmap; mmap.mmap(-1, 1200 << 20).close()",
-    "take memory that stays": (
-        "import ctypes; libc = ctypes.CDLL(None, use_errno=True)\n"
-        "    segment = stop(libc.shmget, 0, 1 << 20, 0o1600)\n"
-        "    libc.shmctl(segment, 0, None)"
-    ),
-    "become root": ("import os; assert os.getuid() == 0; os.setresuid(0, 0, 0)"),
-    "raise a limit": (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))"
-    ),
-    "find the grader's secrets": "import os; os.environ['PAGESIM_SECRET']",
-}
+FOLDER = Path(__file__).parents[2] / "data" / "attacks"
+
+
+def cells(name: str) -> dict[str, str]:
+    """The texts of a file by their names; what stands above the first belongs to each of them."""
+    file = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    before, *parts = re.split(r"^# %% (.+)\n", file, flags=re.M)
+    return {title: before + cell for title, cell in zip(parts[::2], parts[1::2], strict=True)}
+
+
+OUTSIDE = cells("outside")
 """Attacks on what is outside, in one process after the other without harm to it."""
 
-FUNCTION = '''
-def stop(call, *arguments):
-    """An error of C as an exception."""
-    result = call(*arguments)
-    if result < 0:
-        raise OSError("refused")
-    return result
+INSIDE, PIPE = cells("inside"), cells("pipe")
+"""Attacks on the grading, and those of them that write where the answers go.
 
-def slots(victim):
-    {attack}
-    return "done"
-'''
-
-
-def function(attack: str) -> str:
-    """The text of a submission."""
-    return FUNCTION.format(attack=attack)
-
+``# said:`` begins the line with what the feedback says.
+"""
 
 MERSENNE = 2**61 - 1
 """Python's hash of a whole number is what is left of it after division by this."""

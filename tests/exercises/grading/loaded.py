@@ -1,7 +1,5 @@
 """What runs in forked processes: a submission, and files that take down the grader's process."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

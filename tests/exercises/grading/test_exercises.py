@@ -1,7 +1,5 @@
 """Every exercise can be graded: right answers in full, wrong and invented ones not at all."""
 
-from __future__ import annotations
-
 import math
 import os
 import random

@@ -1,7 +1,5 @@
 """Hostile frames: whatever a submission writes is read and judged in a time that is bounded."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

@@ -1,7 +1,5 @@
 """Attacks on the world outside: stopped in the sandbox, and seen to work without it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -53,8 +51,7 @@ def tried(
     process: Process, attack: str, victim: dict[str, Any], limit: float = 5.0
 ) -> dict[str, Any]:
     """What the function with this attack answered."""
-    text = attacks.function(attack)
-    said = process.ask(9, text=text, file="<cell>", solves={"2.1": "slots"}, limit=3.0)
+    said = process.ask(9, text=attack, file="<cell>", solves={"2.1": "slots"}, limit=3.0)
     assert said["problem"] == ""
     return process.ask(
         limit + 4, number="2.1", name="slots", args=(victim,), limit=limit, special=False

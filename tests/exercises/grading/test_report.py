@@ -1,7 +1,5 @@
 """The report: the better mark counts, strangers' names do no harm, two runs are the same."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

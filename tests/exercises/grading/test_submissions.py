@@ -1,7 +1,5 @@
 """The files of a class: taken apart as they are, and never followed, waited for or believed."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

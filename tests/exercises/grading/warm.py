@@ -5,8 +5,6 @@ child's own `main` in its folder, with its environment, behind two pipes. `test_
 `pagesim grade` start processes as they are.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Random things that happen to one device's allocator."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random things that happen to a block manager."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pagesim

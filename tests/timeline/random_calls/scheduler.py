@@ -1,7 +1,5 @@
 """Random things that happen to a scheduler."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -3,8 +3,6 @@
 `subject` is what is recorded, `live` what it looks like now, told by the objects themselves.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -22,8 +20,7 @@ class Source:
         self.run: Timeline | None = None
 
     def live(self) -> State:
-        state: State = self.subject.state()
-        return state
+        return self.subject.state()
 
     def step(self) -> None:
         raise NotImplementedError

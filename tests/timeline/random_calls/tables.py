@@ -1,7 +1,5 @@
 """Random things that happen to bare tables, and to blocks that are in no table."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 
