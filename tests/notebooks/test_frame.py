@@ -77,11 +77,13 @@ def test_it_needs_only_earlier_chapters(name: str) -> None:
 
 
 def minutes(notebook: NotebookNode) -> float:
-    """What a reader needs: 150 words or 15 lines of code in one, a prediction 2, a player 3."""
+    """What a reader needs: 150 words or 15 lines of code in one, a prediction 2, a player 3.
+
+    Who sees a picture does not read its alternative text; who uses a folded cell does not read it.
+    """
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    words = re.findall(
-        r"[\w']+", re.sub(r"<[^>]+>|^\[.*\]: data:.*$", "", "\n".join(texts), flags=re.M)
-    )
+    unread = r"<[^>]+>|^\[.*\]: data:.*$|!\[[^\]]*\]\[[^\]]*\]|(?<=\])\([^)]*\)"
+    words = re.findall(r"[\w']+", re.sub(unread, "", "\n".join(texts), flags=re.M))
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and not hidden(cell)]
     lines = sum(len(cell.source.splitlines()) for cell in code)
     asked = sum("pagesim.predict(" in cell.source for cell in code)
