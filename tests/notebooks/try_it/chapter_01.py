@@ -40,6 +40,38 @@ print(static.waste.time_mean())
         ],
     ),
     4: (
+        '`simulate(paper.lengths("sharegpt", 300, rate=load), policy=Contiguous("max"))`',
+        [
+            Try(
+                (4,),
+                then="""
+from pagesim.simulation import Contiguous, Paged
+rows, blocks = Contiguous("max"), Paged(16)
+for memory, load in (rows, 1), (rows, 2), (blocks, 2), (blocks, 5):
+    run = simulate(paper.lengths("sharegpt", 300, rate=load), policy=memory)
+    waits = run.requests.percentiles("time_to_first_token")["p50"]
+    print(run.policy, load, "waits" if waits > 1 else "does not wait")
+""",
+                shows="max 1 does not wait\nmax 2 waits\npaged 2 does not wait\npaged 5 waits",
+            )
+        ],
+    ),
+    5: (
+        "`paper.controls()`",
+        [
+            Try(
+                (4,),
+                then="""
+slips = paper.controls(n=500)
+for name, of in {"first fit": "oracle", "unsaturated": "max"}.items():
+    right, wrong = paper.FIGURE_2[of], slips[name]
+    print(name, max(right, key=lambda kind: abs(right[kind] - wrong[kind])))
+""",
+                shows=r"first fit external\s+unsaturated internal",
+            )
+        ],
+    ),
+    6: (
         '`simulate("your.csv")`',
         [
             Try(
