@@ -15,9 +15,9 @@ def notebook_html(*jsonl_gz: bytes, title: str, alt: str, static_svg: str) -> st
     """HTML for ``_repr_html_``: it works live, in a static export and offline.
 
     The iframe has an origin (``allow-same-origin``): the player reads the theme of the notebook
-    around it, and keeps its step in the session's storage, because an iframe that scrolls out of
-    view is reloaded. Its policy allows only the player's script. An untrusted notebook drops the
-    iframe and keeps the picture.
+    around it, keeps its step in the session's storage, because an iframe that scrolls out of view
+    is reloaded, and closes the still picture. Its policy allows only the player's script. An
+    untrusted notebook drops the iframe and shows the picture.
     """
     document = page(*jsonl_gz, title=title, alt=alt)
     # Only these two are special inside single quotes; the script is full of double quotes.
@@ -28,7 +28,7 @@ def notebook_html(*jsonl_gz: bytes, title: str, alt: str, static_svg: str) -> st
         f'sandbox="allow-scripts allow-same-origin allow-downloads" '
         f'style="width:100%;height:{HEIGHT}px;border:0" '
         f"srcdoc='{inside}'></iframe>\n"
-        "<details><summary>A still picture</summary>"
+        '<details class="pagesim-still" open><summary>A still picture</summary>'
         f'<img alt="{escape(alt)}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{picture}"></details>\n'
     )

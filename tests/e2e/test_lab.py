@@ -58,7 +58,7 @@ def test_a_signed_chapter_shows_its_players_before_a_cell_is_run(lab: Lab, page:
     """An unsigned one shows the still picture alone: that is what `make lab` signs against."""
     unsigned, signed = (lab.copy("02_blocks_tables_slots.ipynb", f"{x}.ipynb") for x in "us")
     lab.open(page, unsigned)
-    page.wait(".jp-OutputArea details img")
+    page.wait(".jp-OutputArea details[open] img")
     assert page.all("iframe.pagesim-frame") == []
 
     lab.sign(signed)
@@ -219,6 +219,7 @@ def test_the_picture_beside_it_has_words(player: Page) -> None:
     image, frame = player.one(".jp-OutputArea details img"), player.one("iframe.pagesim-frame")
     alt = image.get_attribute("alt") or ""
     assert alt.startswith("A recorded run of 8 steps.") and alt == frame.get_attribute("aria-label")
+    assert player.until("return !document.querySelector('.jp-OutputArea details').open")
     player.js("document.querySelector('.jp-OutputArea details').open = true")
     assert player.until("return document.querySelector('.jp-OutputArea details img').naturalWidth")
 

@@ -85,12 +85,18 @@ function follow(root) {
   update();
 }
 
-/** In a notebook the iframe takes the height that the player needs: never a scrollbar, not even for a moment. */
+/**
+ * In a notebook the iframe takes the height that the player needs: never a scrollbar, not even for a moment.
+ * The still picture, open where no script runs, is closed once: a reader who opens it wants it open.
+ */
 function fit(root) {
   try {
     const frame = /** @type {HTMLElement} */ (window.frameElement);
     if (!frame) return;
     document.documentElement.style.overflowY = "hidden";
+    const still = frame.nextElementSibling;
+    if (still?.classList.contains("pagesim-still")) still.removeAttribute("open");
+    still?.classList.remove("pagesim-still");
     new ResizeObserver(() => {
       frame.style.height = `${root.scrollHeight + 4}px`;
     }).observe(root);
