@@ -13,7 +13,9 @@ from pagesim.exercises.case import Function
 if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
-
+    from torch import Tensor as Tensor
+else:
+    Tensor = "Tensor"  # what a page may write in an annotation without loading torch
 
 quiet = partial(warnings.catch_warnings, action="ignore", category=RuntimeWarning)
 """No warnings about the NaNs that a wrong kernel meets: the verdict is what tells of them."""

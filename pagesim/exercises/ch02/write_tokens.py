@@ -41,6 +41,7 @@ import numpy as np
 
 from pagesim.exercises import launching
 from pagesim.exercises.kit import Array, Case, Cases, Random, Timeline, placed
+from pagesim.exercises.launching import Tensor
 
 Found = dict[str, Any]
 """What each cache holds in which slot, and what was written outside of them."""
@@ -75,7 +76,9 @@ def call(kernel: Any, slots: list[int], num_slots: int, n: int) -> Found:
     key, value, where, room = launching.tensors(*tokens(slots, n), np.array(slots), rows)
     caches = {"k_cache": room[0, 1:-1], "v_cache": room[1, 1:-1]}
 
-    def launcher(key: Any, value: Any, k_cache: Any, v_cache: Any, slots: Any, room: Any) -> None:
+    def launcher(
+        key: Tensor, value: Tensor, k_cache: Tensor, v_cache: Tensor, slots: Tensor, room: Tensor
+    ) -> None:
         launching.jitted(kernel)[(len(slots),)](key, value, k_cache, v_cache, slots, N=n)
 
     trace = launching.launched(launcher, key=key, value=value, slots=where, room=room, **caches)

@@ -4,6 +4,7 @@ from typing import Any
 
 from pagesim.exercises import launching
 from pagesim.exercises.kit import close, parted
+from pagesim.exercises.launching import Tensor
 
 Tables = list[list[int]]
 Answer = dict[str, Any]
@@ -30,8 +31,9 @@ def call(
     result = batch["q"].new_full(batch["q"].shape, float("nan"))
 
     def launcher(
-        q: Any, k_cache: Any, v_cache: Any, block_tables: Any, seq_lens: Any, sliding_window: int
-    ) -> None:
+        q: Tensor, k_cache: Tensor, v_cache: Tensor, block_tables: Tensor, seq_lens: Tensor,
+        sliding_window: int,
+    ) -> None:  # fmt: skip
         given = (result, q, k_cache, v_cache, block_tables, seq_lens, HEAD_DIM**-0.5, *more)
         sizes = {"TABLE": block_tables.shape[1], "BLOCK": block_size, "DIM": HEAD_DIM}
         launching.jitted(kernel)[(len(lengths),)](*given, **sizes)
@@ -70,7 +72,7 @@ def oracle(tables: Tables, lengths: list[int], block_size: int, window: int) -> 
     return {"answers": _rounded(out), "reads": FINE}
 
 
-def _batch(tables: Tables, lengths: list[int], block_size: int, window: int) -> dict[str, Any]:
+def _batch(tables: Tables, lengths: list[int], block_size: int, window: int) -> dict[str, Tensor]:
     """The tables as they are, the caches filled as if no block were far."""
     near = [[block % (FAR // block_size) for block in table] for table in tables]
     windows = [window] * len(lengths) if window else None
