@@ -16,7 +16,7 @@ works to find out what to note. An engine never asks the recorder.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Hashable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
@@ -136,6 +136,11 @@ class Journal:
             self._rows.append(row)
         if inverse is not None and self._marks:
             self._inverses.append((inverse, args))
+
+    def note_all(self, rows: Callable[[Unpack[Ts]], Iterable[Row]], *args: *Ts) -> None:
+        """:meth:`note` each of ``rows(*args)``; it is not called if nothing is recorded."""
+        if self.recording:
+            self._rows.extend(rows(*args))
 
     def undo(self, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
         """Note that ``inverse(*args)`` undoes what was just done, and a run does not show."""

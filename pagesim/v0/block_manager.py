@@ -146,7 +146,7 @@ class SelfAttnBlockSpaceManager:
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
         table = self.block_tables.get(seq.seq_id)
-        if table is None or self.journal.active or num_lookahead_slots or self.sliding_window:
+        if table is None or num_lookahead_slots or self.sliding_window or self.journal.wants_events:
             return self._append_slots(seq, num_lookahead_slots)
         unseen = seq.data.token_ids[table.num_full_slots :]
         if len(unseen) != 1:

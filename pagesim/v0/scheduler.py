@@ -21,7 +21,7 @@ from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager, first_seq_id
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler_guards import check_chunk_size, check_new, check_running, check_waiting
-from pagesim.v0.scheduler_metadata import metadata_of, note_step, who
+from pagesim.v0.scheduler_metadata import metadata_of, rows_of_step, who
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
@@ -188,9 +188,9 @@ class Scheduler:
     def _describe(self, outputs: SchedulerOutputs) -> list[SequenceGroupMetadata]:
         """What workers are told about each scheduled group."""
         metadata = metadata_of(outputs, self.block_manager, self._now)
-        if self.journal.active:
-            changed = ("waiting", "running") if self._by_priority else ("running",)
-            note_step(self.journal, outputs, {queue: getattr(self, queue) for queue in changed})
+        changed = ("waiting", "running") if self._by_priority else ("running",)
+        queues = {queue: getattr(self, queue) for queue in changed}
+        self.journal.note_all(rows_of_step, outputs, queues)
         return metadata
 
     def _schedule_default(self) -> SchedulerOutputs:

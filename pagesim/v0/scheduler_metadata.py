@@ -5,10 +5,9 @@ Source: the end of ``Scheduler.schedule()`` in vLLM 0.6.4.post1's ``vllm/core/sc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from pagesim.journal import Journal
-from pagesim.journal.effects import QUEUE, SCHEDULED
+from pagesim.journal.effects import QUEUE, SCHEDULED, Row
 from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceGroup, SequenceStage
@@ -55,13 +54,13 @@ def who(seq_group: SequenceGroup) -> tuple[str, int]:
     return seq_group.request_id, seq_group.seqs[0].seq_id
 
 
-def note_step(
-    journal: Journal, outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
-) -> None:
-    """Report which groups compute, and the present order of the queues."""
+def rows_of_step(
+    outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
+) -> Iterator[Row]:
+    """Which groups compute, and the present order of the queues, for a recording."""
     for scheduled in outputs.scheduled_seq_groups:
         seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
         tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)
-        journal.note((SCHEDULED, *who(seq_group), tokens, is_prompt))
+        yield (SCHEDULED, *who(seq_group), tokens, is_prompt)
     for queue, seq_groups in queues.items():
-        journal.note((QUEUE, queue, [who(seq_group) for seq_group in seq_groups]))
+        yield (QUEUE, queue, [who(seq_group) for seq_group in seq_groups])
