@@ -18,7 +18,7 @@ from pagesim.commands.common import (
 @answering("pagesim grade submitted --jobs 4 --csv marks.csv")
 @click.argument("folder", metavar="DIR", type=INPUT_FOLDER)
 @click.option(
-    "--jobs", type=Count(), default=1, show_default=True, help="Grade so many files at once."
+    "--jobs", type=Count(), default=1, show_default=True, help="How many files are graded at once."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the hidden cases.")
 @click.option("--csv", "table", type=OUTPUT_FILE, help="Also write the marks as a CSV file.")

@@ -84,8 +84,8 @@ class Story:
     def batch(self) -> AttentionMetadata:
         """Return the next step of the model: the tokens of running sequences not yet computed.
 
-        A sequence with one such token decodes, and a sequence with more prefills; prefills come
-        first. Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
+        A sequence with one such token is a decode, one with more is a prefill; prefills come first.
+        Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
 
         V1 counts a prefix as computed as soon as it has its blocks. If the bytes matter, therefore
         call this after every step in which a sequence arrives or writes.

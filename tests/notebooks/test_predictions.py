@@ -40,7 +40,7 @@ def test_what_a_prediction_is_about_comes_after_its_question(name: str) -> None:
             continue
         for after in cells[place + 1 :]:
             if after.cell_type == "markdown":
-                if PREDICT.search(after.source):
+                if PREDICT.search(after.source) or after.source.startswith("## "):
                     break
                 continue
             if not is_player(after):

@@ -74,7 +74,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens and follows full blocks: "
-                f"{len(block.token_ids)} tokens here cannot be one"
+                f"these {len(block.token_ids)} tokens cannot be such a block"
             )
         self._allocate_full_block(block, block.content, self.block_size)
         return block
