@@ -126,6 +126,8 @@ def test_the_notebook_has_a_frame_and_a_picture_with_words() -> None:
     document = Document(notebook_html(gz, title=evil, alt=evil, static_svg="<svg>é</svg>"))
     assert [tag for tag, _ in document.tags] == ["style", "iframe", "details", "summary", "img"]
     frame, image = document.only("iframe"), document.only("img")
+    still = document.only("details")  # open where no script runs; the player closes it by its class
+    assert "open" in still and still["class"] == "pagesim-still"
     assert frame["srcdoc"] == made.page(gz, title=evil, alt=evil)
     assert frame["title"] == image["alt"] == evil
     assert frame["sandbox"] == "allow-scripts allow-same-origin allow-downloads"
