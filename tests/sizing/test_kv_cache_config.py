@@ -22,7 +22,7 @@ from pagesim.sizing.ranks import layers_per_rank
 from pagesim.sizing.v1 import size_v1
 
 FULL = FullAttentionSpec(16, 2, 64, "bfloat16")
-WINDOW = SlidingWindowSpec(16, 2, 64, "bfloat16", 100)
+WINDOW = SlidingWindowSpec(16, 2, 64, "bfloat16", sliding_window=100)
 PAGE = 8_192
 
 
