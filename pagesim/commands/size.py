@@ -9,6 +9,7 @@ from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
+from pagesim.sizing.kv_cache_spec import AttentionSpec
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
@@ -152,10 +153,12 @@ def _value(found: CacheSize, options: Options) -> JsonObject:
 
 def _lines(found: CacheSize, value: JsonObject) -> list[str]:
     model, groups = found.model, found.high.kv_cache_groups
+    spec = groups[0].kv_cache_spec
+    num_kv_heads = spec.num_kv_heads if isinstance(spec, AttentionSpec) else model.num_kv_heads
     kept = (
         f"a latent vector of {model.latent_dim}"
         if model.is_mla
-        else f"{groups[0].kv_cache_spec.num_kv_heads} KV heads of {model.head_dim}"
+        else f"{num_kv_heads} KV heads of {model.head_dim}"
     )
     layers = f"{found.num_layers} layers" + (
         "" if found.num_layers == model.num_layers else f" of {model.num_layers}"

@@ -46,7 +46,7 @@ def everything(subject: KVCacheManager | Scheduler) -> dict[str, Any]:
             "preempted": set(subject.preempted_req_ids),
             "in flight": list(subject._in_flight),
         }
-    tables = subject.single_type_manager
+    tables = subject.coordinator.single_type_managers[0]
     return pool_state(subject.block_pool) | {
         "tables": {name: [b.block_id for b in t] for name, t in tables.req_to_blocks.items()},
         "cached": dict(tables.num_cached_block),
