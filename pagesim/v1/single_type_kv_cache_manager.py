@@ -166,7 +166,8 @@ class SingleTypeKVCacheManager:
         end = start = min(skipped, len(table))
         while start and not table[start - 1].is_null:
             start -= 1
-        self._drop(table, start, end)
+        if start < end:
+            self._drop(table, start, end)
         return range(start, end)
 
     def _drop(self, table: list[KVCacheBlock], start: int, end: int) -> None:
