@@ -59,7 +59,8 @@ def test_w20_none_opens_the_window_and_changes_nothing_else(caching: bool) -> No
     before, fields = everything(manager), {**request_state(its)}
     assert manager.allocate_slots(its, 24) is None
     after = everything(manager)
-    assert before["tables"] == {"its": [1, 2, 3]} and after["tables"] == {"its": [0, 0, 3]}
+    entry = ("its", 0)
+    assert before["tables"] == {entry: [1, 2, 3]} and after["tables"] == {entry: [0, 0, 3]}
     back = [4, 5, 2, 1] if caching else [2, 1, 4, 5]
     assert after["free"] == back
     assert [after["refs"][i] for i in (1, 2, 3)] == [0, 0, 1]
