@@ -9,6 +9,7 @@ from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
+from pagesim.sizing.kv_cache_spec import AttentionSpec
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
@@ -155,7 +156,7 @@ def _lines(found: CacheSize, value: JsonObject) -> list[str]:
     kept = (
         f"a latent vector of {model.latent_dim}"
         if model.is_mla
-        else f"{groups[0].kv_cache_spec.num_kv_heads} KV heads of {model.head_dim}"
+        else f"{_kv_heads(found)} KV heads of {model.head_dim}"
     )
     layers = f"{found.num_layers} layers" + (
         "" if found.num_layers == model.num_layers else f" of {model.num_layers}"
@@ -181,6 +182,12 @@ def _lines(found: CacheSize, value: JsonObject) -> list[str]:
         rows.append(("CPU blocks", f"{value['num_cpu_blocks']:,}"))
     width = max(len(name) for name, _ in rows) + 2
     return [f"{name:<{width}}{text}" for name, text in rows]
+
+
+def _kv_heads(found: CacheSize) -> int:
+    """The KV heads of a layer on one GPU."""
+    every = (spec for group in found.high.kv_cache_groups for _, spec in group.layer_specs())
+    return next((spec.num_kv_heads for spec in every if isinstance(spec, AttentionSpec)), 0)
 
 
 def _range(pair: tuple[int, int]) -> str:

@@ -9,8 +9,8 @@ from pagesim.sizing.kv_cache_config import (
     DEFAULT_MAX_NUM_BATCHED_TOKENS,
     KVCacheConfig,
     get_kv_cache_configs,
-    group_size,
 )
+from pagesim.sizing.kv_cache_groups import group_size
 from pagesim.sizing.kv_cache_spec import KVCacheSpec
 from pagesim.sizing.model import ModelSpec
 

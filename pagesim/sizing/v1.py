@@ -3,7 +3,7 @@
 from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.cache_size import CacheSize
 from pagesim.sizing.dtypes import cache_dtype
-from pagesim.sizing.kv_cache_spec import get_kv_cache_spec
+from pagesim.sizing.layer_specs import get_kv_cache_spec
 from pagesim.sizing.model import ModelSpec
 from pagesim.sizing.ranks import kv_heads_per_rank, layers_per_rank
 

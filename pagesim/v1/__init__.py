@@ -5,6 +5,7 @@ exactly. There is one KV cache group, of full attention or of a sliding window. 
 changes, so a call that raises has changed nothing.
 """
 
+from pagesim.sizing.plan import plan_kv_cache as plan_kv_cache
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason

@@ -5,19 +5,18 @@ import pytest
 import pagesim
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.kv_cache_config import (
-    KVCacheGroupSpec,
     get_kv_cache_config,
     get_kv_cache_configs,
-    get_kv_cache_groups,
     num_blocks_for,
 )
+from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, get_kv_cache_groups
 from pagesim.sizing.kv_cache_spec import (
     FullAttentionSpec,
     KVCacheSpec,
     MLAAttentionSpec,
     SlidingWindowSpec,
-    get_kv_cache_spec,
 )
+from pagesim.sizing.layer_specs import get_kv_cache_spec
 from pagesim.sizing.ranks import layers_per_rank
 from pagesim.sizing.v1 import size_v1
 
@@ -61,13 +60,6 @@ def test_hybrid_groups_share_tensors() -> None:
     assert config.num_blocks == 50
     assert [t.shared_by for t in config.kv_cache_tensors] == [("f0", "s2", "s3"), ("f1", "s4")]
     assert config.num_tokens == 50 // 3 * 16
-
-
-def test_pages_must_be_equal() -> None:
-    other = FullAttentionSpec(16, 4, 64, "bfloat16")
-    groups = [KVCacheGroupSpec(("a",), FULL), KVCacheGroupSpec(("b",), other)]
-    with pytest.raises(pagesim.UsageError, match=r"\[8192, 16384\] bytes"):
-        num_blocks_for(groups, 10**6)
 
 
 def test_ranks_of_a_pipeline_have_their_layers_of_the_whole_models_groups() -> None:
