@@ -59,7 +59,7 @@ def test_a_config_and_all_flags(size: Shell) -> None:
     hybrid = ["--config", CONFIGS / "layer_types.json", "--num-gpu-blocks-override", "500"]
     value = size.answer(*hybrid, *step)
     assert (value["num_groups"], value["num_gpu_blocks"]) == (2, [500, 500])
-    assert value["max_concurrency"] == 500 / (125 + 15 + 1)
+    assert value["max_concurrency"] == 500 / (125 + 21 + 1)
 
 
 def test_v0_from_the_whole_card(size: Shell) -> None:
@@ -88,8 +88,8 @@ def test_text(size: Shell) -> None:
         "GPU blocks   131,055 to 131,088",
         "usable       131,054 to 131,087: block 0 is the null block",
         "tensors      5 of 8,588,820,480 to 8,590,983,168 bytes",
-        "tokens       299,552 to 299,616",
-        "at once      14.02 sequences of 131,072 tokens",
+        "tokens       1,697,730 to 1,698,158",
+        "at once      12.96 sequences of 131,072 tokens",
         "CPU blocks   13,107",
     ]
     assert "a latent vector of 576" in size("--model", "deepseek-v3", "--memory", "40GiB")
