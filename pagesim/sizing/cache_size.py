@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 from pagesim.errors import UsageError
 from pagesim.sizing.amount import GIB, ByteRange, as_byte_range
+from pagesim.sizing.block_sizes import resolve_kv_cache_block_sizes
 from pagesim.sizing.enough_memory import check_enough_memory, estimated_max_model_len
 from pagesim.sizing.kv_cache_config import (
     DEFAULT_MAX_NUM_BATCHED_TOKENS,
     KVCacheConfig,
     get_kv_cache_configs,
 )
-from pagesim.sizing.kv_cache_groups import group_size
+from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, get_kv_cache_groups, group_size
 from pagesim.sizing.kv_cache_spec import AttentionSpec, KVCacheSpec
 from pagesim.sizing.mamba_block_size import AlignedBlockSize
 from pagesim.sizing.model import ModelSpec
@@ -24,7 +25,8 @@ class CacheSize:
     A rounded amount of memory stands for a range: ``low`` and ``high`` are the caches at its two
     ends. They are equal if the amount is exact. Pairs below are (low, high). ``num_layers`` counts
     the layers of this rank that keep something. ``max_model_len`` is the longest sequence, if one
-    is known, and ``aligned`` says why a block beside states is as large as it is.
+    is known, ``aligned`` says why a block beside states is as large as it is, and ``groups`` are
+    those of the whole model: the rank has its part of each.
     """
 
     engine: str
@@ -38,6 +40,7 @@ class CacheSize:
     async_scheduling: bool = False
     enable_prefix_caching: bool = True
     aligned: AlignedBlockSize | None = None
+    groups: tuple[KVCacheGroupSpec, ...] = ()
 
     @classmethod
     def of(
@@ -65,6 +68,10 @@ class CacheSize:
             )
             for number in (amount.low, amount.high)
         )
+        whole = {name: spec for rank in specs for name, spec in rank.items()}
+        groups = get_kv_cache_groups(
+            whole, disable_hybrid_kv_cache_manager=disable_hybrid_kv_cache_manager
+        )
         layers = [(rank.bytes_per_block, len(specs[i])) for i, rank in enumerate(high)]
         fullest = layers.index(max(layers))
         size = cls(
@@ -78,6 +85,7 @@ class CacheSize:
             max_num_batched_tokens,
             async_scheduling,
             enable_prefix_caching,
+            groups=tuple(groups),
         )
         if not size.high.num_blocks:
             places = group_size(size.high.kv_cache_groups)
@@ -116,6 +124,13 @@ class CacheSize:
     def max_in_flight_tokens(self) -> int:
         """The tokens of a step, or of two, if the next is scheduled while one is computed."""
         return self.max_num_batched_tokens * (2 if self.async_scheduling else 1)
+
+    @property
+    def block_sizes(self) -> tuple[int, int]:
+        """The block size of the scheduler, at whose multiples hits end, and that of the hashes."""
+        return resolve_kv_cache_block_sizes(
+            self.groups, enable_prefix_caching=self.enable_prefix_caching
+        )
 
     @property
     def attention_specs(self) -> list[AttentionSpec]:
