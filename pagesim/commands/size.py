@@ -17,6 +17,7 @@ from pagesim.commands.size_rows import lines_of, value_of
 from pagesim.errors import UsageError
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
+from pagesim.sizing.fp8 import fp8_gain
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
@@ -119,7 +120,7 @@ def size(**options: Any) -> Answer:
         raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
     try:
         found = _size(options)
-        value = value_of(found, options)
+        value = value_of(found, options) | {"fp8_gain": _fp8_gain(found, options)}
     except (UsageError, TypeError, OSError) as error:
         raise BadInput(str(error)) from error
     lines = lines_of(found, value)
@@ -172,6 +173,22 @@ def _size(options: Options) -> CacheSize:
     if options["max_model_len"] == -1:
         raise BadInput("--max-model-len -1 is for --engine v1")
     return size_v0(model, _memory(options), **flags)
+
+
+def _fp8_gain(found: CacheSize, options: Options) -> list[float] | None:
+    """The factor for the longest sequences and for those of one block; None if there is none."""
+    length = found.max_model_len
+    given = options["num_gpu_blocks_override"], options["kv_cache_dtype"]
+    if found.engine == "v0" or length is None or given != (None, "auto"):
+        return None
+    flags = {flag: options[flag] for flag in (*FLAGS, *V1_FLAGS)} | {"max_model_len": None}
+    try:
+        return [
+            fp8_gain(found.model, _memory(options), tokens, **flags)
+            for tokens in (length, min(found.block_size, length))
+        ]
+    except UsageError:
+        return None
 
 
 def _memory(options: Options) -> ByteRange:

@@ -173,6 +173,11 @@ def _sequences(found: CacheSize, value: JsonObject) -> Rows:
     rows = [("at once", f"{value['max_concurrency']:.2f} sequences of {length:,} tokens")]
     if len(found.groups) > 1:
         rows.append(("each needs", f"{value['blocks_per_sequence']:,} blocks"))
+    if len(found.groups) > 1 and (gain := value["fp8_gain"]) is not None:
+        words = f"{gain[0]:.2f} times as many sequences of {length:,} tokens"
+        if found.aligned is not None:
+            words += f", {gain[1]:.2f} times of {found.block_size:,}: states stay as they are"
+        rows.append(("fp8 holds", words))
     if longest is not None and longest < length:
         shorter = f"the longest that fits has {longest:,}" if longest else "no sequence fits"
         rows.append(("too long", f"vLLM does not start with sequences of {length:,}: {shorter}"))

@@ -50,6 +50,7 @@ def test_json_of_a_preset(size: Shell) -> None:
         "scheduler_block_size": 16,
         "hash_block_size": 16,
         "longest_sequence": 4_096,
+        "fp8_gain": [2.0, 2.0],
         "log": [
             "GPU KV cache size: 1,441,072 tokens, Maximum concurrency for 4,096 tokens per "
             "request: 351.82x"
@@ -113,6 +114,7 @@ def test_text(size: Shell) -> None:
         "tokens        1,697,730 to 1,698,158",
         "at once       12.96 sequences of 131,072 tokens",
         "each needs    10,118 blocks",
+        "fp8 holds     2.00 times as many sequences of 131,072 tokens",
         "CPU blocks    13,107",
         "vLLM logs     Add 8 padding layers, may waste at most 15.38% KV cache memory",
         "              GPU KV cache size: 1,697,730 to 1,698,158 tokens, Maximum concurrency for "
@@ -133,6 +135,7 @@ def test_a_model_with_states(size: Shell) -> None:
         "padded pages  16,384 of 2,162,688 bytes in 24 layers with states: 0.57 %",
         "hits end      at multiples of 528 tokens",
         "each needs    69 blocks",
+        "fp8 holds     1.82 times as many sequences of 32,768 tokens, 1.00 times of 528",
     ):
         assert words in text
     value = size.answer(*flags)
@@ -148,7 +151,7 @@ def test_a_model_with_states(size: Shell) -> None:
     text = size(*flags, "--no-enable-prefix-caching")
     assert "one block for a sequence" in text and "hits end" not in text
     small = size.answer(*flags, "--mamba-ssm-cache-dtype", "bfloat16", "--kv-cache-dtype", "fp8")
-    assert small["block_size"] == 544
+    assert (small["block_size"], small["fp8_gain"]) == (544, None)
     keeping = size("--model", "nemotron-h-8b", "--memory", "20GiB")
     assert "28 layers of 52, 8 KV heads" in keeping
 

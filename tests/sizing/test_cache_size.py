@@ -10,6 +10,7 @@ import pagesim
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.enough_memory import NotEnoughMemoryError
+from pagesim.sizing.fp8 import fp8_gain
 from pagesim.sizing.ranks import kv_heads_per_rank
 from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
@@ -282,12 +283,7 @@ def test_what_an_fp8_cache_gains() -> None:
     """
 
     def gain(name: str, tokens: int) -> str:
-        model = ModelSpec.preset(name)
-        held = [
-            size_v1(model, 20 * GIB, kv_cache_dtype=kind).max_concurrency(tokens)
-            for kind in ("auto", "fp8")
-        ]
-        return f"{held[1] / held[0]:.2f}"
+        return f"{fp8_gain(ModelSpec.preset(name), 20 * GIB, tokens):.2f}"
 
     assert [gain("llama-3.1-8b", tokens) for tokens in (500, 32_768)] == ["2.00", "2.00"]
     assert [gain("gemma-3-12b", tokens) for tokens in (500, 32_768)] == ["2.00", "2.00"]
