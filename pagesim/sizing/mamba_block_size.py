@@ -46,9 +46,10 @@ class AlignedBlockSize:
     def why(self) -> str:
         """The division that leads to the block size."""
         exact = -(-self.state_bytes // self.bytes_per_token)
+        rounded = "" if self.block_size % self.multiple == 0 else ", rounded up for the kernel,"
         return (
             f"a state takes {self.state_bytes:,} bytes, as much as {exact:,} tokens of "
-            f"{self.bytes_per_token:,} bytes; the next multiple of {self.multiple} is "
+            f"{self.bytes_per_token:,} bytes; the next multiple of {self.multiple}{rounded} is "
             f"{self.block_size:,}"
         )
 

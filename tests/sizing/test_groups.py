@@ -212,6 +212,8 @@ def test_what_else_a_block_next_to_a_state_must_be() -> None:
     none = align_hybrid_block_size(10_000, 64, checkpoint_alignment=48, mamba_cache_mode="none")
     assert (none.block_size, none.mamba_block_size) == (160, None)
     assert align_hybrid_block_size(10, 64, block_size=64).block_size == 64
+    odd = align_hybrid_block_size(10_000, 64, block_size=24)
+    assert odd.block_size == 176 and "24, rounded up for the kernel, is 176" in odd.why
     for wrong in (
         {"state_bytes": 0, "bytes_per_token": 1},
         {"state_bytes": 1, "bytes_per_token": 0},
