@@ -52,7 +52,7 @@ def span_of(request: Request, manager: KVCacheManager, context_len: int, seq_len
     name, block_size = f"request {request.request_id!r}", manager.block_size
     (ids,) = manager.get_block_ids(request.request_id)
     null = manager.block_pool.null_block.block_id
-    oldest = manager.single_type_manager.get_num_skipped_tokens(context_len)
+    oldest = manager.coordinator.single_type_managers[0].get_num_skipped_tokens(context_len)
     if len(ids) * block_size < seq_len:
         raise UsageError(
             f"{name} has {len(ids)} blocks of {block_size} slots, too few for its {seq_len} "

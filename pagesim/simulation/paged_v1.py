@@ -167,7 +167,9 @@ class PagedV1Server(PagedServing):
         return answered, finished
 
     def tables(self) -> dict[int, list[int]]:
-        tables: Any = self.scheduler.kv_cache_manager.single_type_manager.req_to_blocks
+        tables: Any = self.scheduler.kv_cache_manager.coordinator.single_type_managers[
+            0
+        ].req_to_blocks
         return {row: [block.block_id for block in table] for row, table in tables.items()}
 
     def finish(self) -> Timeline | None:
@@ -251,7 +253,7 @@ class PagedV1Server(PagedServing):
         """Why no step can ever complete these requests, by row."""
         scheduler = self.scheduler
         manager = scheduler.kv_cache_manager
-        most = manager.single_type_manager.max_admission_blocks
+        most = manager.coordinator.single_type_managers[0].max_admission_blocks_per_request
         configs = scheduler.scheduler_config, scheduler.cache_config
         why: dict[Any, str | None] = {}
         for row, its in scheduler.requests.items():
@@ -286,8 +288,8 @@ class PagedV1Server(PagedServing):
         tokens = head.num_tokens
         if not config.scheduler_reserve_full_isl:
             tokens = min(tokens, found + config.max_num_batched_tokens)
-        needed = manager.single_type_manager.get_num_blocks_to_allocate(
-            head.request_id, tokens, hits.blocks[0], found, apply_admission_cap=True
+        needed = manager.coordinator.get_num_blocks_to_allocate(
+            head.request_id, tokens, hits.blocks, 0, found, found, tokens, apply_admission_cap=True
         )
         kept_free = manager.watermark_blocks if running else 0
         return needed + kept_free > manager.block_pool.get_num_free_blocks()

@@ -50,7 +50,7 @@ class V1Pages:
 
     @property
     def tables(self) -> Mapping[Name, Sequence[KVCacheBlock]]:
-        return self.manager.single_type_manager.req_to_blocks
+        return self.manager.coordinator.single_type_managers[0].req_to_blocks
 
     def arrive(self, seq_id: Name, tokens: list[int], name: Name) -> Request:
         if seq_id in self.tables:

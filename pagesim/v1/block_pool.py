@@ -1,5 +1,6 @@
 """The pool: which blocks are free, who owns the others, and which are found by their content.
 
+All KV cache groups take their blocks from it. A block is found only by the group that cached it.
 A block whose content is cached stays findable in the free queue until it is taken: eviction is
 nothing but taking it. So the queue's order is the order of eviction.
 
@@ -11,11 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pagesim.checks import check_bool, check_count, check_int, check_token_ids, explained
-from pagesim.errors import UnsupportedError, UsageError
+from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, CACHE, EVICT, FREE, FRONT, HIT, TAKE, UNSHARE
 from pagesim.journal.state import State
-from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheBlock
+from pagesim.v1.kv_cache_utils import (
+    BlockHash,
+    BlockHashListWithBlockSize,
+    BlockHashWithGroupId,
+    FreeKVCacheBlockQueue,
+    KVCacheBlock,
+)
 from pagesim.v1.request import Request, check_block_size
 from pagesim.v1.state import read_pool
 
@@ -24,7 +31,7 @@ FREE_QUEUE = "free queue"
 
 
 class BlockHashToBlockMap:
-    """The cached blocks by their hash. Equal blocks coexist: the one cached first is found first.
+    """The cached blocks by their key. Equal blocks coexist: the one cached first is found first.
 
     They are not merged, so that the ids in a table never change.
     """
@@ -57,7 +64,8 @@ class BlockPool:
     """A pool of ``num_gpu_blocks`` blocks; block 0 is the null block, which is never freed.
 
     The null block stands in a table for a block that is gone. A failed call has changed nothing.
-    ``hash_block_size`` is the number of tokens in a block.
+    ``hash_block_size`` is the number of tokens that one more hash of a request covers: the size of
+    a block, or a divisor of the sizes in all groups.
     """
 
     def __init__(
@@ -76,6 +84,8 @@ class BlockPool:
         self.blocks = [KVCacheBlock(block_id) for block_id in range(num_gpu_blocks)]
         self.free_block_queue = FreeKVCacheBlockQueue(self.blocks)
         self.cached_block_hash_to_block = BlockHashToBlockMap()
+        self.cached_block_hashes_by_block: dict[int, set[BlockHash]] = {}
+        """Further keys of a block, by its id."""
         self.num_cached_free_blocks = 0
         """Blocks in the queue that are still found by their content."""
         self.null_block = self.free_block_queue.popleft()
@@ -109,7 +119,7 @@ class BlockPool:
         for block in touched:
             if block.ref_cnt == 0:
                 self.free_block_queue.remove(block)
-                self.num_cached_free_blocks -= block.block_hash is not None
+                self.num_cached_free_blocks -= block.key is not None
             block.ref_cnt += 1
             if self.journal.active:
                 self.journal.note((HIT, block.block_id, self.hash_block_size))
@@ -130,8 +140,8 @@ class BlockPool:
                 raise UsageError(f"block {block.block_id} is already free")
             block.ref_cnt -= 1
         unowned = [block for block in ordered if block.ref_cnt == 0]
-        to_front = [block for block in unowned if block.block_hash is None]
-        to_back = [block for block in unowned if block.block_hash is not None]
+        to_front = [block for block in unowned if block.key is None]
+        to_back = [block for block in unowned if block.key is not None]
         self.free_block_queue.prepend_n(to_front)
         self.free_block_queue.append_n(to_back)
         self.num_cached_free_blocks += len(to_back)
@@ -160,13 +170,14 @@ class BlockPool:
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
     ) -> list[KVCacheBlock] | None:
         """Return a block with this content for each group, or None unless every group has one."""
-        if list(kv_cache_group_ids) != [0]:
-            raise UnsupportedError(
-                f"kv_cache_group_ids must be [0], not {kv_cache_group_ids}: hybrid models, with "
-                f"several KV cache groups, are not served here"
-            )
-        block = self.cached_block_hash_to_block.get_one_block(block_hash)
-        return None if block is None else [block]
+        blocks = []
+        for group_id in kv_cache_group_ids:
+            key = block_hash + group_id.to_bytes(4) if group_id else block_hash
+            block = self.cached_block_hash_to_block.get_one_block(key)
+            if block is None:
+                return None
+            blocks.append(block)
+        return blocks
 
     @event()
     def cache_full_blocks(
@@ -184,20 +195,67 @@ class BlockPool:
         Null blocks are left out, and so are blocks whose entry in ``block_mask`` is False. If
         ``block_mask`` is given, its first entry belongs to the first of these blocks.
         """
-        if (block_size, kv_cache_group_id) != (self.hash_block_size, 0):
-            raise UnsupportedError(
-                f"block_size must be {self.hash_block_size} and kv_cache_group_id 0, not "
-                f"{block_size} and {kv_cache_group_id}: hybrid models are not served here"
-            )
-        hashes = request.block_hashes
+        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        hashes: Sequence[BlockHash] = request.block_hashes
+        if block_size != self.hash_block_size:
+            hashes = BlockHashListWithBlockSize(hashes, self.hash_block_size, block_size)
         for index in self._to_cache(
-            request, blocks, num_cached_blocks, num_full_blocks, block_mask
+            request, blocks, num_cached_blocks, num_full_blocks, block_size, block_mask
         ):
-            blocks[index].set_block_hash(hashes[index])
-            self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
-            self.num_cached_free_blocks += blocks[index].ref_cnt == 0
-            if self.journal.active:
-                self.journal.note((CACHE, blocks[index].block_id))
+            if blocks[index].key is not None:  # the hash of fewer tokens
+                self._maybe_evict_cached_block(blocks[index])
+            key = hashes[index]
+            if kv_cache_group_id:
+                key = BlockHashWithGroupId(key, kv_cache_group_id)
+            self._set_key(blocks[index], key, (index + 1) * block_size)
+
+    def _set_key(self, block: KVCacheBlock, key: BlockHash, num_tokens: int) -> None:
+        block.set_block_hash(key, num_tokens)
+        self.cached_block_hash_to_block.insert(key, block)
+        self.num_cached_free_blocks += block.ref_cnt == 0
+        if self.journal.active:
+            self.journal.note((CACHE, block.block_id))
+
+    @event()
+    def cache_partial_block(
+        self,
+        request: Request,
+        block: KVCacheBlock,
+        num_tokens: int,
+        kv_cache_group_id: int,
+        block_size: int,
+        replace: bool = False,
+    ) -> BlockHash | None:
+        """Find a block also by the hash of ``num_tokens`` tokens, which end inside it.
+
+        ``replace``, or a hash of the block that covers fewer tokens, makes this its only key.
+        Returns the key; None for the null block.
+        """
+        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        check_bool("replace", replace)
+        check_block_size(request, self.hash_block_size)
+        self.check_own([block])
+        check_int("num_tokens", num_tokens, 1)
+        index, inside = divmod(num_tokens, self.hash_block_size)
+        if inside or not 0 < index <= len(request.block_hashes):
+            raise UsageError(
+                f"request {request.request_id!r} has no hash of its first {num_tokens} tokens"
+            )
+        if block.is_null:
+            return None
+        block_hash = request.block_hashes[index - 1]
+        key = BlockHashWithGroupId(block_hash, kv_cache_group_id)
+        more = self.cached_block_hashes_by_block.get(block.block_id, ())
+        is_known = key == block.key or key in more
+        if replace or (not is_known and block.block_hash_num_tokens < num_tokens):
+            self._maybe_evict_cached_block(block)
+            is_known = False
+        if block.key is None:
+            self._set_key(block, key, num_tokens)
+        elif not is_known:
+            self.cached_block_hashes_by_block.setdefault(block.block_id, set()).add(key)
+            self.cached_block_hash_to_block.insert(key, block)
+        return key
 
     def _to_cache(
         self,
@@ -205,6 +263,7 @@ class BlockPool:
         blocks: Sequence[KVCacheBlock],
         start: int,
         end: int,
+        block_size: int,
         block_mask: Sequence[bool] | None,
     ) -> list[int]:
         """The entries of a table to cache; UsageError unless each is full and not cached yet."""
@@ -224,10 +283,12 @@ class BlockPool:
             for index in range(start, end)
             if not blocks[index].is_null and (block_mask is None or block_mask[index - start])
         ]
-        full, seen = len(request.block_hashes), set()
+        full, seen = len(request.block_hashes) * self.hash_block_size // block_size, set()
         for index in chosen:
             block = blocks[index]
-            if index >= full or block.block_hash is not None or block in seen:
+            covered = block.block_hash_num_tokens if block.key is not None else 0
+            is_cached = covered >= (index + 1) * block_size
+            if index >= full or is_cached or block in seen:
                 why = "is not full" if index >= full else "is already cached"
                 raise UsageError(
                     f"block {block.block_id}, entry {index} of the table of request "
@@ -238,9 +299,10 @@ class BlockPool:
 
     def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
         """Forget what a block caches; False if that is nothing."""
-        if block.block_hash is None:
+        if block.key is None:
             return False
-        self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
+        for key in (block.key, *self.cached_block_hashes_by_block.pop(block.block_id, ())):
+            self.cached_block_hash_to_block.pop(key, block.block_id)
         block.reset_hash()
         self.num_cached_free_blocks -= block.ref_cnt == 0
         if self.journal.active:

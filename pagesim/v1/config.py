@@ -5,8 +5,9 @@ Source: vLLM 0.33.0, ``vllm/config/cache.py`` and ``vllm/config/scheduler.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from math import lcm
 
 from pagesim.checks import (
     Flag,
@@ -16,33 +17,45 @@ from pagesim.checks import (
     Positive,
     PositiveCount,
     check_fields,
-    check_int,
     check_token_budget,
 )
-from pagesim.errors import UnsupportedError, UsageError
+from pagesim.errors import UsageError
+from pagesim.sizing.kv_cache_spec import KVCacheSpec
+from pagesim.v1.groups import cache_groups, check_groups
 
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
     """The pool of blocks, and which of them are cached.
 
-    ``sliding_window`` is a number of tokens, or None for full attention. With a window,
+    ``sliding_window`` is a number of tokens, or None for full attention. A hybrid model has
+    several ``groups`` of layers instead of the ``block_size`` and the window, and
+    ``hash_block_size`` divides the block sizes of all groups; then ``block_size`` becomes the
+    number of tokens after which blocks of all groups end. With a window,
     ``retention_interval`` says which blocks are cached: 0 caches the blocks that the prompt's last
     token needs; a multiple ``n`` of the block size also caches the blocks that are needed after
     every ``n`` tokens; None caches every block. TypeError or UsageError names the field and the
     value.
     """
 
-    block_size: Positive
-    num_gpu_blocks: PositiveCount
+    block_size: int = None  # type: ignore[assignment]
+    num_gpu_blocks: PositiveCount = 0
     _: KW_ONLY
     enable_prefix_caching: Flag = True
     sliding_window: int | None = None
     retention_interval: int | None = 0
+    groups: Sequence[KVCacheSpec] | None = None
+    hash_block_size: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
-        check_window(self.sliding_window, self.retention_interval, self.block_size)
+        groups, hash_block_size = cache_groups(
+            self.block_size, self.sliding_window, self.groups, self.hash_block_size
+        )
+        check_groups(groups, hash_block_size, self.enable_prefix_caching, self.retention_interval)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", groups)
+            object.__setattr__(self, "block_size", lcm(*(group.block_size for group in groups)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +92,3 @@ class SchedulerConfig:
             )
         longest = 0 if self.enable_chunked_prefill else self.max_model_len
         check_token_budget(self.max_num_batched_tokens, self.max_num_seqs, longest)
-
-
-def check_window(sliding_window: Any, retention_interval: Any, block_size: int) -> None:
-    """UsageError unless the window and what is cached of it go together."""
-    if isinstance(sliding_window, list | tuple | dict):
-        raise UnsupportedError(
-            "sliding_window must be one number, for all layers, or None, not "
-            f"{sliding_window!r}: hybrid models, with several KV cache groups, are not served "
-            "here"
-        )
-    if sliding_window is not None:
-        check_int("sliding_window", sliding_window, 1)
-    if retention_interval is None or check_int("retention_interval", retention_interval, 0) == 0:
-        return
-    if sliding_window is None:
-        raise UsageError(
-            "retention_interval needs a sliding_window, because full attention keeps "
-            f"everything: set it to 0 or None, not {retention_interval}"
-        )
-    if retention_interval % block_size:
-        raise UsageError(
-            f"retention_interval must be a multiple of block_size ({block_size}), "
-            f"not {retention_interval}"
-        )

@@ -5,23 +5,21 @@ Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_manager.py``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pagesim.checks import check_bool, check_fraction, check_int, explained
-from pagesim.errors import UsageError
+from pagesim.checks import check_fraction, check_int, explained
+from pagesim.errors import UnsupportedError, UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import KNOWN, Name, is_name
 from pagesim.journal.state import State, TableState
-from pagesim.v1.block_pool import FREE_QUEUE, BlockPool
-from pagesim.v1.config import check_window
+from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
+from pagesim.v1.block_pool import FREE_QUEUE
+from pagesim.v1.groups import cache_groups
+from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
-from pagesim.v1.single_type_kv_cache_manager import (
-    FullAttentionManager,
-    SingleTypeKVCacheManager,
-    SlidingWindowManager,
-)
 from pagesim.v1.state import note_hits, note_skipped, note_written, read_pool
 
 RUNNING = RequestStatus.RUNNING
@@ -34,7 +32,7 @@ def _request_id(_: object, result: object, request: Request, *more: object) -> N
 
 @dataclass(frozen=True, slots=True)
 class KVCacheBlocks:
-    """The blocks of a request, one list for each KV cache group; pagesim has one group."""
+    """The blocks of a request, one list for each KV cache group."""
 
     blocks: tuple[Sequence[KVCacheBlock], ...]
 
@@ -69,51 +67,61 @@ class PrefixCacheStats:
             self.hits += num_hits
 
 
+def _check_reserves(num_lookahead_tokens: int, reserved_blocks: int) -> None:
+    check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
+    check_int("reserved_blocks", reserved_blocks, 0)
+
+
 class KVCacheManager:
     """Block tables on one pool of ``num_gpu_blocks`` blocks, including the null block.
 
-    ``sliding_window`` is a number of tokens, or None for full attention. ``max_in_flight_tokens``
-    is the maximum number of tokens scheduled but not yet computed. The other arguments are those of
+    The model's layers are of one kind, with blocks of ``block_size`` tokens and, for a window,
+    ``sliding_window`` tokens; or they form several ``groups``, each with a spec and tables of its
+    own, and ``hash_block_size`` divides all their block sizes. ``max_in_flight_tokens`` is the
+    maximum number of tokens scheduled but not yet computed. The other arguments are those of
     `CacheConfig` and `SchedulerConfig`. A call that raises has changed nothing.
     """
 
     def __init__(
         self,
         num_gpu_blocks: int,
-        block_size: int,
-        max_model_len: int,
+        block_size: int | None = None,
+        max_model_len: int = sys.maxsize,
         enable_caching: bool = True,
         sliding_window: int | None = None,
         watermark: float = 0.0,
         max_in_flight_tokens: int | None = None,
         retention_interval: int | None = 0,
+        *,
+        groups: Iterable[KVCacheSpec] | None = None,
+        hash_block_size: int | None = None,
     ) -> None:
-        self.block_size = check_int("block_size", block_size, 1)
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
-        check_bool("enable_caching", enable_caching)
         check_fraction("watermark", watermark)
-        check_window(sliding_window, retention_interval, block_size)
         if max_in_flight_tokens is not None:
             check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
+        self.kv_cache_groups, hash_block_size = cache_groups(
+            block_size, sliding_window, groups, hash_block_size
+        )
+        self.coordinator = get_kv_cache_coordinator(
+            self.kv_cache_groups,
+            num_gpu_blocks,
+            hash_block_size,
+            max_model_len,
+            enable_caching,
+            max_in_flight_tokens,
+            retention_interval,
+        )
         self.enable_caching = enable_caching
-        self.block_pool = BlockPool(num_gpu_blocks, enable_caching, block_size)
+        self.block_pool = self.coordinator.block_pool
+        self.block_size = self.coordinator.scheduler_block_size
         self.journal = self.block_pool.journal
         self.watermark_blocks = int(watermark * num_gpu_blocks)
-        self.empty_kv_cache_blocks = KVCacheBlocks(((),))
+        self.empty_kv_cache_blocks = KVCacheBlocks(self.coordinator.no_blocks)
         self.prefix_cache_stats = PrefixCacheStats()
-        self.single_type_manager: SingleTypeKVCacheManager
-        if sliding_window is None:
-            self.single_type_manager = FullAttentionManager(self.block_pool, block_size)
-        else:
-            self.single_type_manager = SlidingWindowManager(
-                self.block_pool,
-                block_size,
-                sliding_window,
-                max_model_len,
-                max_in_flight_tokens or max_model_len,
-                retention_interval,
-            )
-        self._has_window = sliding_window is not None
+        self._drops_blocks = any(type(g) is not FullAttentionSpec for g in self.kv_cache_groups)
+        has_states = any(isinstance(group, MambaSpec) for group in self.kv_cache_groups)
+        self._pins_prompt_ends = has_states and retention_interval == 0
         self._owners: dict[Name, Request] = {}
         """The requests that have begun the tables; a recording knows these by them."""
         self._num_slots: dict[Name, int] = {}
@@ -127,13 +135,15 @@ class KVCacheManager:
 
         At least one token remains to be computed, because the next token is sampled from its
         output. The lookup has no effect: the blocks found are safe only after they are passed to
-        `allocate_slots`. The third value belongs to another feature of vLLM and is always 0.
+        `allocate_slots`. The third value is where a longer hit would have ended that some groups
+        had and others have forgotten; 0 if all agree.
         """
         if not self.enable_caching or request.skip_reading_prefix_cache:
             return self.empty_kv_cache_blocks, 0, 0
-        limit = (request.num_tokens - 1) // self.block_size
-        found = self.single_type_manager.find_longest_cache_hit(request.block_hashes, limit)
-        return KVCacheBlocks((found,)), len(found) * self.block_size, 0
+        found, num_tokens, uncached = self.coordinator.find_longest_cache_hit(
+            request.block_hashes, request.num_tokens - 1
+        )
+        return KVCacheBlocks(found), num_tokens, num_tokens + uncached if uncached else 0
 
     @event(_request_id, if_changed=True)
     def allocate_slots(
@@ -155,71 +165,90 @@ class KVCacheManager:
         returned and nothing is allocated; blocks behind the window are given back even then.
         ValueError if there are no tokens at all.
         """
-        hits = new_computed_blocks.blocks[0] if new_computed_blocks else ()
-        if type(num_new_tokens) is not int or num_new_tokens < 1 or hits or num_new_computed_tokens:
+        hits = new_computed_blocks.blocks if new_computed_blocks else self.coordinator.no_blocks
+        has_hits = new_computed_blocks is not None and any(hits)
+        is_plain = type(num_new_tokens) is int and num_new_tokens > 0
+        if not is_plain or num_new_computed_tokens or has_hits:
             self._check_tokens(request, num_new_tokens, num_new_computed_tokens, hits)
         if num_lookahead_tokens or reserved_blocks:
-            check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
-            check_int("reserved_blocks", reserved_blocks, 0)
+            _check_reserves(num_lookahead_tokens, reserved_blocks)
         if self.journal.active:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
-        tables, request_id = self.single_type_manager, request.request_id
+        tables, request_id = self.coordinator, request.request_id
         computed = request.num_computed_tokens + num_new_computed_tokens
         total_computed = min(computed, self.max_model_len)
         free = self.block_pool.get_num_free_blocks()
         if request.status is not RUNNING and has_scheduled_reqs:
             free -= self.watermark_blocks
-
-        if full_sequence_must_fit:
-            full = min(request.num_tokens, self.max_model_len)
-            if tables.get_num_blocks_to_allocate(request_id, full, hits, computed, True) > free:
-                return None
-        if self._has_window:
+        if full_sequence_must_fit and free < self._num_blocks_of_all(request, hits, total_computed):
+            return None
+        if self._drops_blocks:
             in_flight = request.num_in_flight_tokens
             before = self.block_pool.get_num_free_blocks()
             self.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
             free += self.block_pool.get_num_free_blocks() - before
-        need = min(total_computed + num_new_tokens + num_lookahead_tokens, self.max_model_len)
-        num_blocks = tables.get_num_blocks_to_allocate(request_id, need, hits, computed)
+        end = min(total_computed + num_new_tokens, self.max_model_len)
+        need = min(end + num_lookahead_tokens, self.max_model_len)
+        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
+        num_blocks = tables.get_num_blocks_to_allocate(
+            request_id, need, hits, 0, computed, computed, end, False, prefill_end
+        )
         if num_blocks > free - reserved_blocks:
             return None
 
         if self._owners.get(request_id) is not request:
             self._open(request, hits, computed)
-        if hits:
+        if has_hits:
             tables.allocate_new_computed_blocks(request_id, hits, computed)
-        new_blocks = tables.allocate_new_blocks(request_id, need) if num_blocks else []
-        end = min(total_computed + num_new_tokens, self.max_model_len)
-        self._written(request, total_computed, end, len(hits) + len(new_blocks))
+        new_blocks: Blocks = tables.no_blocks
+        if num_blocks:
+            new_blocks = tables.allocate_new_blocks(request_id, need, end)
+        self._written(request, total_computed, end, hits, new_blocks)
         if self.enable_caching:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
             tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
-        return KVCacheBlocks((new_blocks,)) if new_blocks else self.empty_kv_cache_blocks
+        return KVCacheBlocks(new_blocks) if num_blocks else self.empty_kv_cache_blocks
 
-    def _open(
-        self, request: Request, hits: Sequence[KVCacheBlock], num_computed_tokens: int
-    ) -> None:
-        """A table begins, with these hits if there are any."""
-        check_block_size(request, self.block_size)
+    def _num_blocks_of_all(self, request: Request, hits: Blocks, num_computed_tokens: int) -> int:
+        """Free blocks that the whole request takes."""
+        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
+        full, done = min(request.num_tokens, self.max_model_len), num_computed_tokens
+        return self.coordinator.get_num_blocks_to_allocate(
+            request.request_id, full, hits, 0, done, done, full, True, prefill_end
+        )
+
+    def _prefill_end(self, request: Request) -> int:
+        """From where the request decodes; one that was preempted computes its output again.
+
+        It matters only to a state that is kept for the end of a prompt.
+        """
+        return max(request.num_prompt_tokens, request.num_tokens - 1)
+
+    def _open(self, request: Request, hits: Blocks, num_computed_tokens: int) -> None:
+        """The tables begin, with these hits if there are any."""
+        check_block_size(request, self.block_pool.hash_block_size)
         if request.request_id in self._owners:  # the table of another object with this id goes on
             return
         self.journal.opened(request, request.request_id)
         self._owners[request.request_id] = request
-        if hits and self.journal.active:
-            skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
+        if any(hits) and self.journal.active:
+            (manager,) = self.coordinator.single_type_managers
+            skipped = manager.get_num_skipped_tokens(num_computed_tokens)
             num_gone = skipped // self.block_size
-            note_hits(self.journal, request, hits, self.block_size, num_gone)
+            note_hits(self.journal, request, hits[0], self.block_size, num_gone)
 
-    def _written(self, request: Request, start: int, end: int, num_new_blocks: int) -> None:
-        """These positions have slots now, in a table that has grown by so many blocks."""
+    def _written(
+        self, request: Request, start: int, end: int, hits: Blocks, new_blocks: Blocks
+    ) -> None:
+        """These positions have slots now, in tables that have grown by these blocks."""
         request_id = request.request_id
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.active:
-            owner = self._owners[request_id]
-            table = self.single_type_manager.req_to_blocks[request_id]
-            note_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
+            owner, num_new = self._owners[request_id], len(hits[0]) + len(new_blocks[0])
+            (table,) = self.coordinator.get_blocks(request_id)
+            note_written(self.journal, owner, table, self.block_size, start, end, num_new)
 
     @explained
     def note_known(self, request: Request) -> None:
@@ -229,21 +258,22 @@ class KVCacheManager:
             self.journal.note((KNOWN, owner, owner.all_token_ids, written))
 
     def _check_tokens(
-        self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]
+        self, request: Request, num_new: int, num_new_computed: int, hits: Blocks
     ) -> None:
         check_int("num_new_tokens", num_new, 0)
         check_int("num_new_computed_tokens", num_new_computed, 0)
         name = f"request {request.request_id!r}"
         if num_new == 0 and num_new_computed == 0:
             raise ValueError(f"{name} must be given at least one token")
-        if num_new_computed != len(hits) * self.block_size:
-            raise UsageError(
-                f"{num_new_computed} computed tokens do not fill the {len(hits)} blocks "
-                f"found for {name}: pass both as get_computed_blocks() returned them"
-            )
-        if hits and request.request_id in self._owners:
+        for spec, blocks in zip(self.kv_cache_groups, hits, strict=True):
+            if num_new_computed != len(blocks) * spec.block_size:
+                raise UsageError(
+                    f"{num_new_computed} computed tokens do not fill the {len(blocks)} blocks "
+                    f"found for {name}: pass both as get_computed_blocks() returned them"
+                )
+            self.block_pool.check_own(block for block in blocks if not block.is_null)
+        if any(hits) and request.request_id in self._owners:
             raise UsageError(f"{name} has a table: only a new one can begin with cached blocks")
-        self.block_pool.check_own(block for block in hits if not block.is_null)
 
     # -- what else happens to blocks -------------------------------------------------------------
 
@@ -251,28 +281,27 @@ class KVCacheManager:
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Cache the full blocks of a request's first tokens."""
         if self.enable_caching:
-            self.single_type_manager.cache_blocks(request, num_computed_tokens)
+            self.coordinator.cache_blocks(request, num_computed_tokens)
 
     @event(lambda _, result, name, *more: name if is_name(name) else None, if_changed=True)
     def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> None:
-        """Give back the blocks behind the window."""
-        gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
-        if self.journal.active and gone:
-            table = self.get_blocks(request_id).blocks[0]
-            note_skipped(self.journal, self._owners[request_id], table, gone)
+        """Give back the blocks behind a window, and the states before the last one."""
+        gone = self.coordinator.remove_skipped_blocks(request_id, total_computed_tokens)
+        if self.journal.active and any(gone):
+            (table,) = self.coordinator.get_blocks(request_id)
+            note_skipped(self.journal, self._owners[request_id], table, gone[0])
 
     @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:
         """Give the blocks of this id back, last to first; an id without a table is ignored."""
-        self.block_pool.free_blocks(self.pop_blocks_for_free(request))
-
-    @explained
-    def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
-        """Forget the table of this id; its blocks stay owned until they are freed in this order."""
         if owner := self._owners.pop(request.request_id, None):
             del self._num_slots[request.request_id]
             self.journal.closed(owner)
-        return self.single_type_manager.pop_blocks_for_free(request.request_id)
+        self.coordinator.free(request.request_id)
+
+    def new_step_starts(self) -> None:
+        """The scheduler begins to decide a step: what the last one caches is computed."""
+        self.coordinator.new_step_starts()
 
     @event()
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
@@ -294,15 +323,15 @@ class KVCacheManager:
     @explained
     def get_blocks(self, request_id: Name) -> KVCacheBlocks:
         """Return a request's table."""
-        return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
+        return KVCacheBlocks(self.coordinator.get_blocks(request_id))
 
     def get_block_ids(self, request_id: Name) -> tuple[list[int], ...]:
-        """Return the ids of a request's table; an unknown id has an empty list."""
+        """Return the ids of a request's tables; an unknown id has empty lists."""
         return self.get_blocks(request_id).get_block_ids()
 
     def get_num_common_prefix_blocks(self, running_request_id: Name) -> list[int]:
-        """Return [0]: vLLM no longer has the kernel that shared a prefix among all requests."""
-        return [0]
+        """Return zeros: vLLM no longer has the kernel that shared a prefix among all requests."""
+        return [0] * len(self.kv_cache_groups)
 
     def make_prefix_cache_stats(self) -> PrefixCacheStats:
         """Return the counts since the last call."""
@@ -311,6 +340,8 @@ class KVCacheManager:
 
     def state(self) -> State:
         """Return the present state of tables and pool; a token joins a table with its slot."""
+        if len(self.kv_cache_groups) != 1:
+            raise UnsupportedError("a cache of several groups cannot be recorded yet")
         tables: dict[Name, TableState] = {}
         for name, owner in self._owners.items():
             table, written = self.get_block_ids(name)[0], self._num_slots[name]

@@ -5,12 +5,12 @@ Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_utils.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from marshal import dumps
 from typing import Any
 
-from pagesim.checks import explained
+from pagesim.checks import check_int, explained
 from pagesim.errors import UsageError
 
 BlockHash = bytes
@@ -39,17 +39,78 @@ def hash_block_tokens(
         ) from None
 
 
+class BlockHashWithGroupId(bytes):
+    """The key of a cached block: the hash of its content, and the group whose block it is.
+
+    It unpacks into both. In group 0 it equals the hash; in others, four bytes follow.
+    """
+
+    block_hash: BlockHash
+    group_id: int
+
+    def __new__(cls, block_hash: BlockHash, group_id: int) -> BlockHashWithGroupId:
+        suffix = group_id.to_bytes(4) if group_id else b""
+        key = super().__new__(cls, block_hash + suffix)
+        key.block_hash, key.group_id = block_hash, group_id
+        return key
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.block_hash, self.group_id))
+
+    def __repr__(self) -> str:
+        return f"BlockHashWithGroupId({self.block_hash.hex()[:8]}…, {self.group_id})"
+
+
+@explained
+def make_block_hash_with_group_id(block_hash: BlockHash, group_id: int) -> BlockHashWithGroupId:
+    """The key of a block of this group."""
+    return BlockHashWithGroupId(block_hash, check_int("group_id", group_id, 0))
+
+
+@explained
+def get_block_hash(key: BlockHashWithGroupId) -> BlockHash:
+    """The hash in a key."""
+    return key.block_hash
+
+
+@explained
+def get_group_id(key: BlockHashWithGroupId) -> int:
+    """The group in a key."""
+    return key.group_id
+
+
+class BlockHashListWithBlockSize(list[BlockHash]):
+    """The hashes of larger blocks: a hash covers all tokens before its end, so some are left out.
+
+    UsageError unless ``target_block_size`` is a multiple of ``hash_block_size``.
+    """
+
+    def __init__(
+        self, block_hashes: Sequence[BlockHash], hash_block_size: int, target_block_size: int
+    ) -> None:
+        check_int("hash_block_size", hash_block_size, 1)
+        if check_int("target_block_size", target_block_size, 1) % hash_block_size:
+            raise UsageError(
+                f"target_block_size must be a multiple of hash_block_size ({hash_block_size}), "
+                f"not {target_block_size}"
+            )
+        scale_factor = target_block_size // hash_block_size
+        super().__init__(block_hashes[scale_factor - 1 :: scale_factor])
+
+
 class KVCacheBlock:
     """One block of the pool, with its owners, its content and its neighbours in the free queue.
 
-    ``block_hash`` is None unless the block is cached. The neighbours ``prev_free_block`` and
+    ``key``, by which the pool finds the block, is None unless the block is cached; its hash covers
+    the first ``block_hash_num_tokens`` tokens of a request. The neighbours ``prev_free_block`` and
     ``next_free_block`` are None unless the block is in the free queue.
     """
 
     __slots__ = (
-        "_block_hash",
+        "block_hash_num_tokens",
         "block_id",
         "is_null",
+        "key",
         "next_free_block",
         "prev_free_block",
         "ref_cnt",
@@ -61,24 +122,27 @@ class KVCacheBlock:
         self.block_id = block_id
         self.ref_cnt = 0
         self.is_null = False
-        self._block_hash: BlockHash | None = None
+        self.key: BlockHash | None = None
+        self.block_hash_num_tokens = 0
         self.prev_free_block: Any = None
         self.next_free_block: Any = None
 
     @property
-    def block_hash(self) -> BlockHash | None:
-        """The hash of the block's content, if it is cached."""
-        return self._block_hash
+    def block_hash(self) -> BlockHashWithGroupId | None:
+        """The hash of the block's content and its group, if it is cached."""
+        if self.key is None or isinstance(self.key, BlockHashWithGroupId):
+            return self.key
+        return BlockHashWithGroupId(self.key, 0)
 
-    def set_block_hash(self, block_hash: BlockHash) -> None:
+    def set_block_hash(self, block_hash: BlockHash, num_tokens: int = 0) -> None:
         """Set the hash of the block's content. UsageError if the block already has one."""
-        if self._block_hash is not None:
+        if self.key is not None:
             raise UsageError(f"block {self.block_id} already has a hash: call reset_hash() first")
-        self._block_hash = block_hash
+        self.key, self.block_hash_num_tokens = block_hash, num_tokens
 
     def reset_hash(self) -> None:
         """Remove the hash, so that the block's content can no longer be found."""
-        self._block_hash = None
+        self.key, self.block_hash_num_tokens = None, 0
 
     def __repr__(self) -> str:
         return f"KVCacheBlock({self.block_id}, ref_cnt={self.ref_cnt})"

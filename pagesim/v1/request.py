@@ -108,6 +108,7 @@ class Request:
         "num_stale_output_tokens",
         "priority",
         "request_id",
+        "shared_prefix_boundary",
         "skip_reading_prefix_cache",
         "status",
         "stop_token_ids",
@@ -159,6 +160,8 @@ class Request:
         """Asynchronously: how many tokens were in flight when it was preempted last."""
         self.discard_stale_output = False
         """Whether what these sample is thrown away."""
+        self.shared_prefix_boundary = 0
+        """After how many tokens a hit would have ended that only some groups had; 0 if none."""
         self.block_size = None if block_size is None else check_int("block_size", block_size, 1)
         self.block_hashes: list[BlockHash] = []
         self._next_block_end = block_size or sys.maxsize

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, SCHEDULED, Name
 from pagesim.journal.state import State
+from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.mamba_manager import mamba_block_aligned_split
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus, check_block_size, check_tokens
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
@@ -90,7 +93,16 @@ class Scheduler:
             scheduler_config.watermark,
             steps_in_flight * scheduler_config.max_num_batched_tokens,
             cache_config.retention_interval,
+            groups=cache_config.groups,
+            hash_block_size=cache_config.hash_block_size,
         )
+        groups = self.kv_cache_manager.kv_cache_groups
+        self._aligned = [
+            group
+            for group in groups
+            if isinstance(group, MambaSpec) and group.mamba_cache_mode == "align"
+        ]
+        """The groups of states, where chunks end at the end of a block."""
         self.journal = self.kv_cache_manager.journal
         self.requests: dict[Name, Request] = {}
         self._by_priority = scheduler_config.policy == "priority"
@@ -116,7 +128,7 @@ class Scheduler:
         if request.request_id in self.requests:
             raise UsageError(f"the scheduler already has {name}: give each request a unique id")
         check_new_request(name, request.status, WAITING, request.num_tokens)
-        check_block_size(request, self.cache_config.block_size)
+        check_block_size(request, self.kv_cache_manager.block_pool.hash_block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
@@ -177,6 +189,7 @@ class Scheduler:
         budget, threshold = config.max_num_batched_tokens, config.long_prefill_token_threshold
         if threshold and config.long_prefill_token_threshold_adaptive:
             threshold = max(threshold, budget // max(count, 1))
+        self.kv_cache_manager.new_step_starts()
         step = Step(budget, threshold if count > 1 else 0)
         self._schedule_running(step)
         if not step.has_preempted:
@@ -196,6 +209,8 @@ class Scheduler:
                 step.limit(request.num_tokens + ahead - request.num_computed_tokens),
                 longest - request.num_computed_tokens - 1,
             )
+            if self._aligned and num_new_tokens > 0:
+                num_new_tokens = self._split(request, request.num_computed_tokens, num_new_tokens)
             if num_new_tokens < 1 or (ahead and self._last_step_in_flight(request)):
                 index += 1
                 continue
@@ -210,7 +225,7 @@ class Scheduler:
                     break
                 index -= place < index
             else:
-                ids = new_blocks.get_block_ids() if new_blocks.blocks[0] else None
+                ids = new_blocks.get_block_ids() if any(new_blocks.blocks) else None
                 step.add(request, num_new_tokens, ids)
                 step.running.append(request)
                 index += 1
@@ -267,13 +282,18 @@ class Scheduler:
     def _start(self, request: Request, step: Step, started: list[Request]) -> bool:
         """Let the request at the head of ``waiting`` run; False if there is no room for it."""
         config, manager = self.scheduler_config, self.kv_cache_manager
-        hits, num_hits, _ = manager.get_computed_blocks(request)
+        hits, num_hits, boundary = manager.get_computed_blocks(request)
+        request.shared_prefix_boundary = boundary
         num_new_tokens = request.num_tokens - num_hits
         if 0 < step.threshold < num_new_tokens:
             num_new_tokens = step.threshold
         if not config.enable_chunked_prefill and num_new_tokens > step.budget:
             return False
         num_new_tokens = min(num_new_tokens, step.budget)
+        if self._aligned:
+            num_new_tokens = self._split(request, num_hits, num_new_tokens)
+            if not num_new_tokens:
+                return False
         new_blocks = manager.allocate_slots(
             request,
             num_new_tokens,
@@ -295,13 +315,27 @@ class Scheduler:
         self._note_move(request, "waiting", "running")
         return True
 
+    def _split(self, request: Request, num_computed_tokens: int, num_new_tokens: int) -> int:
+        """How many of these tokens to compute so that the step ends where a state can be kept."""
+        config, manager = self.scheduler_config, self.kv_cache_manager
+        longest = config.max_num_batched_tokens
+        return mamba_block_aligned_split(
+            self._aligned,
+            manager.block_size,
+            manager.block_pool.hash_block_size,
+            request,
+            num_computed_tokens,
+            num_new_tokens,
+            min(longest, config.long_prefill_token_threshold or longest),
+        )
+
     @event(kind="schedule", queues=True)
     def _output_of(self, step: Step) -> SchedulerOutput:
         new = [
             NewRequestData(
                 request.request_id,
                 request.prompt_token_ids,
-                step.new_blocks[request.request_id] or ([],),
+                step.new_blocks[request.request_id] or (),
                 request.num_computed_tokens,
             )
             for request in step.new
@@ -425,7 +459,7 @@ class Scheduler:
     def _check_all_owned_by_running(self) -> None:
         owners: dict[int, int] = {}
         for request in self.running:
-            for block_id in self.kv_cache_manager.get_block_ids(request.request_id)[0]:
+            for block_id in chain(*self.kv_cache_manager.get_block_ids(request.request_id)):
                 owners[block_id] = owners.get(block_id, 0) + 1
         for block in self.kv_cache_manager.block_pool.blocks:
             if not block.is_null and block.ref_cnt != owners.get(block.block_id, 0):

@@ -1,4 +1,4 @@
-"""The block tables of one kind of attention: which blocks a request needs, finds, and drops.
+"""The block tables of one KV cache group: which blocks a request needs, finds, and drops.
 
 Source: vLLM 0.33.0, ``vllm/v1/core/single_type_kv_cache_manager.py``.
 """
@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.block_pool import BlockPool
-from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
+from pagesim.v1.kv_cache_utils import BlockHash, BlockHashListWithBlockSize, KVCacheBlock
 from pagesim.v1.request import Request
+
+Found = list[list[KVCacheBlock]]
+"""Blocks that a lookup found, one list for each of the groups that were looked up together."""
 
 
 def cdiv(a: int, b: int) -> int:
@@ -21,37 +27,46 @@ def cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
+@dataclass(eq=False)
 class SingleTypeKVCacheManager:
-    """The tables of all requests, and how many blocks of each are done with caching.
+    """The tables of all requests in one group, and how many blocks of each are done with caching.
 
-    A table only grows; what falls out of a window is replaced by the null block.
+    A table only grows; what falls out of a window is replaced by the null block. A hit ends at a
+    multiple of ``scheduler_block_size``, which the block sizes of all groups divide.
     """
 
-    def __init__(self, block_pool: BlockPool, block_size: int) -> None:
-        self.block_pool = block_pool
-        self.block_size = block_size
+    kv_cache_spec: Any
+    block_pool: BlockPool
+    kv_cache_group_id: int
+    scheduler_block_size: int
+    retention_interval: int | None
+    max_admission_blocks_per_request: int = sys.maxsize
+    """The most blocks that one request needs at a time, however long it is."""
+
+    def __post_init__(self) -> None:
+        self.block_size: int = self.kv_cache_spec.block_size
         self.req_to_blocks: dict[Name, list[KVCacheBlock]] = {}
         self.num_cached_block: dict[Name, int] = {}
-        self._null_block = block_pool.null_block
+        self._null_block = self.block_pool.null_block
 
-    # -- what differs between the kinds of attention ---------------------------------------------
+    # -- what differs between the kinds of layers ------------------------------------------------
 
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         """How many leading tokens the next token does not look at."""
-        raise NotImplementedError
+        return 0
 
     def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_num_blocks: int
-    ) -> list[KVCacheBlock]:
-        """The cached blocks from which a request can go on, at most ``max_num_blocks``."""
+        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
+    ) -> Found:
+        """The cached blocks from which a request can go on, of at most ``max_length`` tokens.
+
+        The groups are of one kind: a block counts only if all of them have it.
+        """
         raise NotImplementedError
 
-    def get_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
+    def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
         """Which of a table's blocks from ``start`` up to ``end`` to cache; None for all."""
-        raise NotImplementedError
-
-    max_admission_blocks: int = sys.maxsize
-    """The most blocks that one request needs at a time, however long it is."""
+        return None
 
     # -- how many blocks, and which --------------------------------------------------------------
 
@@ -61,19 +76,24 @@ class SingleTypeKVCacheManager:
         num_tokens: int,
         new_computed_blocks: Sequence[KVCacheBlock],
         total_computed_tokens: int,
+        num_tokens_main_model: int,
         apply_admission_cap: bool = False,
+        prefill_end: int = 0,
     ) -> int:
-        """Free blocks that it takes to hold ``num_tokens`` tokens, hits in the queue included."""
+        """Free blocks that it takes to hold ``num_tokens`` tokens, hits in the queue included.
+
+        The last tokens of ``num_tokens`` may be those of a draft model; ``prefill_end`` is where
+        the request begins to decode. Both matter only to states.
+        """
         required = -(-num_tokens // self.block_size)
         if apply_admission_cap:
-            required = min(required, self.max_admission_blocks)
+            required = min(required, self.max_admission_blocks_per_request)
         held = len(self.req_to_blocks.get(request_id, ()))
         if request_id in self.num_cached_block:
             return max(required - held, 0)
         skipped = self.get_num_skipped_tokens(total_computed_tokens) // self.block_size
         new = max(required - max(skipped, held + len(new_computed_blocks)), 0)
-        touched = new_computed_blocks[max(skipped - held, 0) :]
-        return new + sum(block.ref_cnt == 0 and not block.is_null for block in touched)
+        return new + num_to_touch(new_computed_blocks[max(skipped - held, 0) :])
 
     def allocate_new_computed_blocks(
         self,
@@ -89,10 +109,12 @@ class SingleTypeKVCacheManager:
         self.req_to_blocks[request_id] = [*table, *kept]
         self.num_cached_block[request_id] = len(new_computed_blocks)
 
-    def allocate_new_blocks(self, request_id: Name, num_tokens: int) -> list[KVCacheBlock]:
+    def allocate_new_blocks(
+        self, request_id: Name, num_tokens: int, num_tokens_main_model: int
+    ) -> list[KVCacheBlock]:
         """Make a table long enough for ``num_tokens``; returns what was added."""
         table = self.req_to_blocks.setdefault(request_id, [])
-        num_new = cdiv(num_tokens, self.block_size) - len(table)
+        num_new = -(-num_tokens // self.block_size) - len(table)
         if num_new <= 0:
             return []
         new_blocks = self.block_pool.get_new_blocks(num_new)
@@ -101,24 +123,36 @@ class SingleTypeKVCacheManager:
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """Make the full blocks of the first ``num_tokens`` tokens findable."""
+        num_full = num_tokens // self.block_size
         num_cached = self.num_cached_block.get(request.request_id, 0)
-        num_full = min(num_tokens // self.block_size, len(request.block_hashes))
         if num_cached >= num_full:
             return
-        if (table := self.req_to_blocks.get(request.request_id)) is None:
-            raise UsageError(
-                f"request {request.request_id!r} has no table: call allocate_slots() first"
-            )
+        num_hashed = len(request.block_hashes) * self.block_pool.hash_block_size
+        num_full = min(num_full, num_hashed // self.block_size)
+        if num_cached >= num_full:
+            return
+        table = self._table_of(request)
         self.block_pool.cache_full_blocks(
             request,
             table,
             num_cached,
             min(num_full, len(table)),  # a prompt may be longer than max_model_len, its table not
             self.block_size,
-            0,
-            self.get_block_mask(request, num_cached, num_full),
+            self.kv_cache_group_id,
+            self.reachable_block_mask(request, num_cached, num_full),
         )
         self.num_cached_block[request.request_id] = num_full
+
+    def _table_of(self, request: Request) -> list[KVCacheBlock]:
+        if (table := self.req_to_blocks.get(request.request_id)) is None:
+            raise UsageError(
+                f"request {request.request_id!r} has no table: call allocate_slots() first"
+            )
+        return table
+
+    def replay_boundaries(self, request: Request) -> set[int]:
+        """After which tokens a request like this one may go on: where a hit must be possible."""
+        return {request.num_prompt_tokens - 1, request.shared_prefix_boundary} - {0}
 
     def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> range:
         """Free the blocks that the next token does not look at, last first; returns where."""
@@ -127,10 +161,15 @@ class SingleTypeKVCacheManager:
         end = start = min(skipped, len(table))
         while start and not table[start - 1].is_null:
             start -= 1
+        if start < end:
+            self._drop(table, start, end)
+        return range(start, end)
+
+    def _drop(self, table: list[KVCacheBlock], start: int, end: int) -> None:
+        """Free these entries of a table, last first."""
         removed = table[start:end]
         table[start:end] = [self._null_block] * len(removed)
         self.block_pool.free_blocks(reversed(removed))
-        return range(start, end)
 
     def pop_blocks_for_free(self, request_id: Name) -> list[KVCacheBlock]:
         """Forget a table; returns its blocks, last first, so that tails are taken before heads."""
@@ -138,73 +177,106 @@ class SingleTypeKVCacheManager:
         table = self.req_to_blocks.pop(request_id, [])
         return [block for block in reversed(table) if not block.is_null]
 
+    def new_step_starts(self) -> None:
+        """The scheduler begins to decide a step."""
+
+    def _lookup(
+        self, block_hashes: Sequence[BlockHash], kv_cache_group_ids: Sequence[int]
+    ) -> tuple[Sequence[BlockHash], partial[list[KVCacheBlock] | None]]:
+        """The hashes of blocks of this group's size, and what finds the blocks of one of them."""
+        pool = self.block_pool
+        if pool.hash_block_size != self.block_size:
+            block_hashes = BlockHashListWithBlockSize(
+                block_hashes, pool.hash_block_size, self.block_size
+            )
+        return block_hashes, partial(pool.get_cached_block, kv_cache_group_ids=kv_cache_group_ids)
+
+
+def num_to_touch(hits: Sequence[KVCacheBlock]) -> int:
+    """How many of these blocks leave the free queue when they are touched."""
+    return sum(block.ref_cnt == 0 and not block.is_null for block in hits)
+
+
+def by_group(columns: Sequence[list[KVCacheBlock]], num_groups: int) -> Found:
+    """Blocks that were found position by position, as a list for each group."""
+    return [[column[group] for column in columns] for group in range(num_groups)]
+
 
 class FullAttentionManager(SingleTypeKVCacheManager):
     """Every token looks at all tokens before it."""
 
-    def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
-        return 0
-
     def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_num_blocks: int
-    ) -> list[KVCacheBlock]:
-        find = self.block_pool.cached_block_hash_to_block.get_one_block
-        found = map(find, block_hashes[:max_num_blocks])
-        return list(takewhile(bool, found))  # type: ignore[arg-type]
+        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
+    ) -> Found:
+        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
+        found = map(find, hashes[: max_length // self.block_size])
+        columns = [column for column in takewhile(bool, found) if column]
+        hit = len(columns) * self.block_size // self.scheduler_block_size
+        end = hit * self.scheduler_block_size // self.block_size
+        return by_group(columns[:end], len(kv_cache_group_ids))
 
-    def get_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
-        return None
+
+class CoarseFullAttentionManager(FullAttentionManager):
+    """Full attention with blocks larger than a hash: a prompt's last one may end inside a block."""
+
+    def cache_blocks(self, request: Request, num_tokens: int) -> None:
+        """Cache the full blocks, and find the prompt's last block by its last hash as well."""
+        super().cache_blocks(request, num_tokens)
+        size = self.block_pool.hash_block_size
+        num_hashes = min((request.num_prompt_tokens - 1) // size, len(request.block_hashes))
+        end = num_hashes * size
+        table = self.req_to_blocks.get(request.request_id, ())
+        index, inside = divmod(end, self.block_size)
+        if 0 < end <= num_tokens and inside and index < len(table):
+            self.block_pool.cache_partial_block(
+                request, table[index], end, self.kv_cache_group_id, self.block_size
+            )
 
 
 class SlidingWindowManager(SingleTypeKVCacheManager):
     """A token looks at itself and at the ``sliding_window`` - 1 tokens before it."""
 
-    def __init__(
-        self,
-        block_pool: BlockPool,
-        block_size: int,
-        sliding_window: int,
-        max_model_len: int,
-        max_in_flight_tokens: int,
-        retention_interval: int | None,
-    ) -> None:
-        super().__init__(block_pool, block_size)
-        self.sliding_window = sliding_window
-        self.retention_interval = retention_interval
-        self.num_window_blocks = cdiv(sliding_window - 1, block_size)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.sliding_window: int = self.kv_cache_spec.sliding_window
+        self.num_window_blocks = cdiv(self.sliding_window - 1, self.block_size)
         """Blocks that a hit needs."""
-        longest = min(sliding_window - 1 + max_in_flight_tokens, max_model_len)
-        self.max_admission_blocks = cdiv(longest, block_size) + 1
 
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         return max(num_computed_tokens - self.sliding_window + 1, 0)
 
     def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_num_blocks: int
-    ) -> list[KVCacheBlock]:
+        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
+    ) -> Found:
         """From the right: the first run that fills the window, or one that reaches the start."""
-        find = self.block_pool.cached_block_hash_to_block.get_one_block
-        run: list[KVCacheBlock] = []
-        for index in range(min(max_num_blocks, len(block_hashes)) - 1, -1, -1):
-            block = find(block_hashes[index])
-            if block is None:
+        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
+        run: list[list[KVCacheBlock]] = []
+        null = [self._null_block] * len(kv_cache_group_ids)
+        for index in range(min(max_length // self.block_size, len(hashes)) - 1, -1, -1):
+            column = find(hashes[index])
+            if column is None:
                 run.clear()
                 continue
-            run.append(block)
+            if not run and (index + 1) * self.block_size % self.scheduler_block_size:
+                continue  # no hit can end here
+            run.append(column)
             if len(run) >= self.num_window_blocks:
-                return [self._null_block] * index + run[::-1]
-        return run[::-1]
+                return by_group([null] * index + run[::-1], len(null))
+        return by_group(run[::-1], len(null))
 
-    def get_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
-        """The blocks that a hit at the end of the prompt needs, or at an interval's end."""
+    def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
+        """The blocks that a hit needs where a prompt ends, or an interval.
+
+        Without a ``retention_interval``, a hit is possible wherever blocks of all groups end.
+        """
         need, interval = self.num_window_blocks, self.retention_interval
-        if interval is None:
-            return None if need else [False] * (end - start)
-        period = interval // self.block_size
+        period = (self.scheduler_block_size if interval is None else interval) // self.block_size
         if period and need >= period:
             return None
-        last = (request.num_prompt_tokens - 1) // self.block_size
-        return [
-            last - need <= index < last or (period > 0 and index % period >= period - need)
-            for index in range(start, end)
-        ]
+        mask = [period > 0 and index % period >= period - need for index in range(start, end)]
+        for boundary in self.replay_boundaries(request) if interval is not None else ():
+            whole = boundary // self.scheduler_block_size * self.scheduler_block_size
+            last = whole // self.block_size
+            for index in range(max(last - need, start), min(last, end)):
+                mask[index - start] = True
+        return mask

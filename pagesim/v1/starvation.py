@@ -31,7 +31,9 @@ def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
         lambda: scheduler.kv_cache_manager.get_computed_blocks(request)[1],
         scheduler.scheduler_config,
         scheduler.cache_config,
-        scheduler.kv_cache_manager.single_type_manager.max_admission_blocks,
+        scheduler.kv_cache_manager.coordinator.single_type_managers[
+            0
+        ].max_admission_blocks_per_request,
     )
     return words and f"request {request.request_id!r} {words}"
 

@@ -30,7 +30,7 @@ def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | Non
         tables=tables or {},
         ref_counts={block.block_id: block.ref_cnt for block in pool.blocks},
         lists={free_list: tuple(block.block_id for block in free)},
-        cached=frozenset(block.block_id for block in pool.blocks if block.block_hash is not None),
+        cached=frozenset(block.block_id for block in pool.blocks if block.key is not None),
         null_block=pool.null_block.block_id,
     )
 

@@ -176,7 +176,7 @@ class Run(Proof):
         assert sorted(ids) == sorted(self.scheduler.requests)
         assert all(each.status is RequestStatus.RUNNING for each in running)
         assert all(each.status in IDLE for each in waiting)
-        tables = self.scheduler.kv_cache_manager.single_type_manager.req_to_blocks
+        tables = self.scheduler.kv_cache_manager.coordinator.single_type_managers[0].req_to_blocks
         assert tables.keys() <= set(ids[: len(running)])
 
     # -- the worker --------------------------------------------------------------------------------

@@ -296,7 +296,7 @@ def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
 
 
 def test_hybrid_models_are_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="hybrid models, with several KV cache groups"):
+    with pytest.raises(UnsupportedError, match="a hybrid model has several KV cache groups"):
         PagedV1(sliding_window=[512, None])  # type: ignore[arg-type]
 
 

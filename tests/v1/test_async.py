@@ -48,7 +48,7 @@ def test_a_step_that_sampled_nothing_caches_nothing() -> None:
     a = Request("a", range(7), block_size=4)
     scheduler.add_request(a)
     outputs = [scheduler.schedule(), scheduler.schedule(), scheduler.schedule()]
-    cached = scheduler.kv_cache_manager.single_type_manager.num_cached_block
+    cached = scheduler.kv_cache_manager.coordinator.single_type_managers[0].num_cached_block
     scheduler.update_from_output(outputs[0], {"a": [7]})
     assert (len(a.block_hashes), cached["a"]) == (2, 1)
     scheduler.update_from_output(outputs[1], {})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.errors import UnsupportedError, UsageError
+from pagesim.errors import UsageError
 from pagesim.v1 import (
     BlockPool,
     FreeKVCacheBlockQueue,
@@ -59,7 +59,8 @@ def test_w20_none_opens_the_window_and_changes_nothing_else(caching: bool) -> No
     before, fields = everything(manager), {**request_state(its)}
     assert manager.allocate_slots(its, 24) is None
     after = everything(manager)
-    assert before["tables"] == {"its": [1, 2, 3]} and after["tables"] == {"its": [0, 0, 3]}
+    entry = ("its", 0)
+    assert before["tables"] == {entry: [1, 2, 3]} and after["tables"] == {entry: [0, 0, 3]}
     back = [4, 5, 2, 1] if caching else [2, 1, 4, 5]
     assert after["free"] == back
     assert [after["refs"][i] for i in (1, 2, 3)] == [0, 0, 1]
@@ -117,9 +118,8 @@ def failing(m: KVCacheManager, its: Request, new: Request) -> list[Case]:
         (UsageError, "block_mask", cache, [new, own[4:6], 0, 2, 4, 0, [True]]),
         (UsageError, "block 4, entry 1 .* cached", cache, [new, [own[4]] * 2, 0, 2, 4]),
         (UsageError, "hashes of blocks of 2", cache, [small, own[4:5], 0, 1, 4]),
-        (UnsupportedError, "block_size must be 4", cache, [new, own[4:5], 0, 1, 8]),
-        (UnsupportedError, "hybrid models", cache, [new, own[4:5], 0, 1, 4, 1]),
-        (UnsupportedError, "hybrid", pool.get_cached_block, [new.block_hashes[0], [0, 1]]),
+        (UsageError, "multiple of hash_block_size .4., not 6", cache, [new, own[4:5], 0, 1, 6]),
+        (UsageError, "kv_cache_group_id must be at least 0", cache, [new, own[4:5], 0, 1, 4, -1]),
         (TypeError, r"token_ids\[1\] must be an int", grow, [[1, "2"]]),
         (TypeError, "must be a list of ints", grow, [True]),
     ]

@@ -112,7 +112,7 @@ def test_stale_tokens_come_back_once() -> None:
         ({"long_prefill_token_threshold": -1}, UsageError, "must be at least 0"),
         ({"num_gpu_blocks": 0}, UsageError, "num_gpu_blocks must be at least 1"),
         ({"sliding_window": 0}, UsageError, "sliding_window must be at least 1"),
-        ({"sliding_window": [4, None]}, UnsupportedError, "hybrid models"),
+        ({"sliding_window": [4, None]}, UnsupportedError, "a hybrid model"),
         ({"retention_interval": 8}, UsageError, "full attention keeps everything"),
         ({"sliding_window": 4, "retention_interval": 6}, UsageError, "a multiple of block_size"),
     ],
