@@ -11,7 +11,7 @@ from pagesim import figures
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
-from pagesim.sizing import PRESETS
+from pagesim.sizing import PRESETS, ModelSpec, size_v1
 from pagesim.studies import paper
 
 DATA = Path(__file__).parent / "data"
@@ -102,8 +102,17 @@ def _kv_size() -> Picture:
     return figures.kv_size(PRESETS.values(), notes=notes)
 
 
+def _kv_groups() -> Picture:
+    size = size_v1(ModelSpec.preset("gemma-3-27b"), "20GiB", max_model_len=32_768)
+    notes = [
+        "By the rules of vLLM 0.33.0, for 2,048 tokens a step and two steps in flight: `pagesim "
+        "size --model gemma-3-27b --memory 20GiB --max-model-len 32768 -o groups.svg`."
+    ]
+    return figures.kv_groups(size, notes=notes)
+
+
 DRAWN: tuple[Callable[[], Picture], ...] = (
-    *(_block_layout, _thread_map, _kv_size, _memory_waste, _occupancy_timeline),
+    *(_block_layout, _thread_map, _kv_size, _kv_groups, _memory_waste, _occupancy_timeline),
     *(_block_size_sweep, _batch_size, _sharing, _prefix_hits, _roofline),
 )
 PICTURES = {draw.__name__.strip("_"): draw for draw in DRAWN}

@@ -5,8 +5,9 @@
 
 `v1` is vLLM's current engine and `v0` that of 0.6.4.post1. Models are in `model`, `presets` and
 `hf_config` (config.json). The arithmetic is in `amount` (what "38.48GiB" means), `dtypes`, `ranks`
-(several GPUs), `kv_cache_spec` (a layer's page) and `kv_cache_config` (groups, tensors and blocks).
-`pool` is the short way: slots, whatever the blocks.
+(several GPUs), `kv_cache_spec` (a layer's page), `unify` (pages of one size), `kv_cache_groups`,
+`kv_cache_config` (tensors and blocks), `enough_memory`, `block_sizes` and `mamba_block_size`.
+`plan` answers the cases of the recordings. `pool` is the short way: slots, whatever the blocks.
 """
 
 from pagesim.sizing.amount import ByteRange

@@ -32,7 +32,12 @@ NAMES = {
     "play": {"file": "file", "output": "out", "words": "title steps"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {"file": "file slots", "output": "record page requests", "words": "model gpu"},
-    "size": {"file": "config", "words": "model memory engine gpu_memory peak dtype kv_cache_dtype"},
+    "size": {
+        "file": "config",
+        "output": "out",
+        "words": "model memory engine gpu_memory peak dtype kv_cache_dtype mamba_cache_mode "
+        "mamba_ssm_cache_dtype",
+    },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu"},
 }

@@ -46,6 +46,17 @@ def test_the_pool_and_the_clock_of_sizes_model(shell: Shell, trace: Path, tmp_pa
     )
 
 
+def test_the_pool_of_a_hybrid_model(shell: Shell, trace: Path, tmp_path: Path) -> None:
+    """A token takes a slot in every group, so each group has its share of the blocks."""
+    sizes = shell.answer("size", "--model", "gpt-oss-20b", "--memory", "64MiB")
+    path = tmp_path / "size.json"
+    path.write_text(json.dumps(sizes))
+    value = shell.answer("simulate", trace, "--pool", path, "--model", "opt-13b")
+    assert value["pool"] == sizes["num_gpu_blocks"][0] // 2 * 16 == 170 // 2 * 16
+    path.write_text(json.dumps(sizes | {"num_groups": 0}))
+    assert "pagesim size --json" in shell.refusal("simulate", trace, "--pool", path)
+
+
 def test_a_model_and_a_card_are_a_pool_and_a_clock(shell: Shell, trace: Path) -> None:
     slow = shell.answer("simulate", trace, "--model", "llama-3.1-8b", "--gpu", "l4")
     fast = shell.answer("simulate", trace, "--model", "llama-3.1-8b", "--gpu", "h100", "--tp", "2")
