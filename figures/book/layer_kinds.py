@@ -1,14 +1,14 @@
 """Chapter on several kinds of memory: what a layer of each kind keeps of a text."""
 
-from pagesim.figures.book.kit import MARGIN, PANEL, S0, S1, S2, SMALL, Sheet, drawing
+from pagesim.figures.book.kit import MARGIN, PANEL, S0, S2, S3, SMALL, Sheet, drawing
 from pagesim.figures.style import HELD, Box
 
 TOKENS, WINDOW = 24, 8
 LEFT, CELL, TALL, DOWN = 150.0, 15.0, 26.0, 62.0
 ROWS = (
     ("full attention", "all tokens", S0),
-    (f"window of {WINDOW}", f"the last {WINDOW} tokens", S1),
-    ("state", "one state, of all tokens", S2),
+    (f"window of {WINDOW}", f"the last {WINDOW} tokens", S2),
+    ("state", "one state, of all tokens", S3),
 )
 
 

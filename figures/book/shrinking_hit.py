@@ -7,7 +7,7 @@ from pagesim.figures.book.kit import MARGIN, PANEL, S0, S1, S2, SMALL, Sheet, dr
 from pagesim.figures.style import INK, Box
 
 SIZE, BLOCKS = 4, 6
-KINDS = ("full attention", S0, None), ("window of 9", S1, 9), ("window of 13", S2, 13)
+KINDS = ("full attention", S0, None), ("window of 9", S2, 9), ("window of 13", S1, 13)
 MISSING = ((), (1, 5), (3,))
 """The entries of the prompt's table that each group has lost."""
 LEFT, CELL, TALL, DOWN = 150.0, 46.0, 20.0, 26.0

@@ -1,6 +1,6 @@
 """Chapter on several kinds of memory: a block of tokens must be as large as a state."""
 
-from pagesim.figures.book.kit import INNER, MARGIN, S0, S2, SMALL, Sheet, drawing
+from pagesim.figures.book.kit import INNER, MARGIN, S0, S3, SMALL, Sheet, drawing
 from pagesim.figures.style import PAPER, Box
 
 TOKEN, STATE, STEP = 4096, 2_146_304, 16
@@ -16,7 +16,7 @@ def state_block(sheet: Sheet) -> str:
     scale = INNER / block
     rows = (
         (f"{STEP} tokens: {STEP * TOKEN:,} bytes", STEP * TOKEN, S0),
-        (f"one state: {STATE:,} bytes", STATE, S2),
+        (f"one state: {STATE:,} bytes", STATE, S3),
         (f"{tokens} tokens: {block:,} bytes", block, S0),
     )
     for place, (name, size, color) in enumerate(rows):
