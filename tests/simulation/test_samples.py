@@ -82,16 +82,13 @@ def blocks_of(n: int, *requests: Request) -> list[list[int]]:
 def test_no_sample_and_no_request_says_what_another_one_says() -> None:
     """Equal outputs would be found in the prefix cache, and shared."""
     prompt = 512 // 4
-    for n, requests in {3: [Request("a", 0.0, 512, 20, (7,))], 1: _twins(20)}.items():
+    twins = [Request(name, 0.0, 512, 20, (7,)) for name in "abc"]
+    for n, requests in {3: twins[:1], 1: twins}.items():
         tables = blocks_of(n, *requests)
         assert len(tables) == max(n, len(requests))
         assert {tuple(table[:prompt]) for table in tables} == {tuple(tables[0][:prompt])}
         outputs = [block for table in tables for block in table[prompt:]]
         assert len(outputs) == len(set(outputs)) == len(tables) * 5
-
-
-def _twins(output: int) -> list[Request]:
-    return [Request(name, 0.0, 512, output, (7,)) for name in ("a", "b", "c")]
 
 
 @pytest.mark.parametrize(("output", "served_"), [(1, 1), (2, 0)])

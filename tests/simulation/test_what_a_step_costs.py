@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pagesim.simulation import Outcomes, Roofline, paged_requests
+from pagesim.simulation import Outcomes, paged_requests
 from pagesim.simulation.fast_forward import FastForwardServer, why_not
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve, steps
@@ -91,14 +91,3 @@ def test_paged_engines_charge_what_a_ledger_finds() -> None:
             assert fast == ledger.steps, seed
             seen["fast-forwarded"] += 1
     assert min(seen.values()) > CONFIGURATIONS / 20, seen  # or the cases would be too easy
-
-
-def test_time_is_made_of_what_was_charged() -> None:
-    """OPT-13B on an A100: 26 GB of weights, 800 KiB a token, 1,555 GB/s, and 32 GB/s for PCIe."""
-    machine = Roofline()
-    assert machine.seconds(0, 3, 100, 16) == pytest.approx(
-        (26e9 + 100 * 800 * 1024) / 1.555e12 + 16 * 800 * 1024 / 32e9
-    )
-    computing = 4000 * 26e9 / 312e12
-    assert machine.seconds(4000, 0, 0) == pytest.approx(computing)
-    assert computing > 26e9 / 1.555e12
