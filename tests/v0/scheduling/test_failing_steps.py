@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.errors import UnsupportedError
 from tests.v0.scheduling.engine import Engine, names
 
 
@@ -64,11 +65,7 @@ def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
         ({"max_num_seqs": 0}, ValueError, "max_num_seqs must be at least 1, not 0"),
         ({"max_num_batched_tokens": 4, "enable_chunked_prefill": True}, ValueError, "4.*seqs .8"),
         ({"max_num_batched_tokens": 63}, ValueError, "63.*64.* enable_chunked_prefill"),
-        (
-            {"enable_prefix_caching": True, "sliding_window": 8},
-            NotImplementedError,
-            "caching .* sl",
-        ),
+        ({"enable_prefix_caching": True, "sliding_window": 8}, UnsupportedError, "caching .* sl"),
         ({"preemption_mode": "recomptue"}, ValueError, "'recomptue'"),
         ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
         ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
@@ -124,12 +121,6 @@ def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     out = e.step()
     assert names(out) == "npqds"
     assert e.queues == ("", "sqdpn", "")
-
-
-def test_what_vllm_does_not_implement_is_a_usage_error_as_well() -> None:
-    """So that a command says it in one line, as it says every other bad setting."""
-    with pytest.raises(pagesim.UsageError):
-        pagesim.CacheConfig(4, 8, enable_prefix_caching=True, sliding_window=8)
 
 
 def test_a_step_of_exactly_the_longest_sequence_is_enough() -> None:
