@@ -10,6 +10,7 @@ tokens' keys and values at their slots, then read every position that attention 
 
 import sys
 from dataclasses import dataclass
+from itertools import count
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -71,7 +72,7 @@ class Run(Proof):
             preemption_mode=scene.mode,
         )
         self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts["steps"]))
-        self._next_id = 0
+        self._ids = count(1)
 
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
@@ -128,13 +129,9 @@ class Run(Proof):
 
     # -- the world ---------------------------------------------------------------------------------
 
-    def _new_id(self) -> int:
-        self._next_id += 1
-        return self._next_id
-
     def _arrive(self) -> None:
         while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
-            seq_id = self._new_id()
+            seq_id = next(self._ids)
             prompt = self.random.choice(self.openings) + self._words(self.random.randint(1, 8))
             sequence = Sequence(seq_id, prompt, BLOCK_SIZE)
             self.scheduler.add_seq_group(SequenceGroup(str(seq_id), [sequence]))
@@ -162,7 +159,7 @@ class Run(Proof):
                 continue
             if self.random.random() < self.scene.fork_chance:
                 (parent,) = group.seqs
-                child = parent.fork(self._new_id())
+                child = parent.fork(next(self._ids))
                 group.add(child)
                 self.scheduler.fork_seq(parent, child)
                 self.counts["forks"] += 1

@@ -174,16 +174,12 @@ class Run(Proof):
             assert all(a == b for a, b in zip(table, known, strict=False) if a >= 0), (table, known)
             assert set(table[len(known) :]) <= {-1}
             counts["null_entries"] += table[: len(known)].count(-1)
-        computed = dict(self._computed(output))
-        ended = [name for name in requests if name not in batch.seq_ids]
-        spans = [
-            range(computed[name], computed[name] + output.num_scheduled_tokens[name])
-            for name in ended
-        ]
-        wasted = [
-            slots_of(self.tables[name], span, BLOCK_SIZE)
-            for name, span in zip(ended, spans, strict=True)
-        ]
+        wasted, computed = [], self._computed(output)
+        for name in requests:
+            if name not in batch.seq_ids:  # it has ended meanwhile
+                end = computed[name] + output.num_scheduled_tokens[name]
+                span = range(computed[name], end)
+                wasted.append(slots_of(self.tables[name], span, BLOCK_SIZE))
         counts["wasted"] += sum(map(len, wasted))
         counts["chunks"] += len(batch.seq_ids) - len(batch.sample_rows)
         counts["mixed_steps"] += batch.num_prefill_tokens > 0 < batch.num_decode_tokens
@@ -204,10 +200,10 @@ class Run(Proof):
                 counts["hit_again"] += computed // BLOCK_SIZE
             self.tables[name] += ids[0] if ids else []
 
-    def _computed(self, output: SchedulerOutput) -> list[tuple[Any, int]]:
+    def _computed(self, output: SchedulerOutput) -> dict[Any, int]:
         known = output.scheduled_cached_reqs
-        new = [(each.req_id, each.num_computed_tokens) for each in output.scheduled_new_reqs]
-        return new + list(zip(known.req_ids, known.num_computed_tokens, strict=True))
+        new = {each.req_id: each.num_computed_tokens for each in output.scheduled_new_reqs}
+        return new | dict(zip(known.req_ids, known.num_computed_tokens, strict=True))
 
     def _finish(self, step: Step) -> None:
         """Compute a step, and tell the scheduler what it sampled."""
