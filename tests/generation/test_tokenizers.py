@@ -37,12 +37,8 @@ def template(single: list[Any]) -> dict[str, Any]:
 
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
 FAILING: dict[str, dict[str, Any]] = {
-    "no unknown word": {
-        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"},
-    },
-    "no unknown piece": {
-        "model": {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]},
-    },
+    "no unknown word": {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}},
+    "no unknown piece": {"model": {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]}},
     "a special token that is not there": {
         "post_processor": template([{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, SEQUENCE])
     },

@@ -74,11 +74,8 @@ def test_tokens_are_hashed_and_equal_prefixes_stay_equal(vllm: ModuleType, tmp_p
             llm.add("c", other)
             llm.step(a=12, b=13, c=14)
         lines = lines_of(path)
-        prompts = {
-            line["args"]["request"]: line["args"]["prompt"]
-            for line in lines
-            if line.get("op") == "add"
-        }
+        adds = [line["args"] for line in lines if line.get("op") == "add"]
+        prompts = {args["request"]: args["prompt"] for args in adds}
         sampled = [line["args"]["tokens"]["a"][0] for line in lines if line.get("op") == "update"]
         written.append([prompts["a"], prompts["b"], prompts["c"], sampled])
         assert replay_file(path).mismatch is None

@@ -10,6 +10,7 @@ from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from tests.v0.block.state import State, everything
 
 Status = pagesim.SequenceStatus
+CHUNKS_AND_SWAP = {"enable_chunked_prefill": True, "preemption_mode": "swap"}
 
 
 class Engine:

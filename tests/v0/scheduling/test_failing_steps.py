@@ -7,7 +7,7 @@ import pytest
 
 import pagesim
 from pagesim.errors import UnsupportedError
-from tests.v0.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import CHUNKS_AND_SWAP, Engine, names
 
 
 def test_a_step_that_the_caller_left_half_done_is_named() -> None:
@@ -95,9 +95,7 @@ def test_a_scheduler_is_made_of_its_two_configs() -> None:
 
 def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     """Five kinds of groups in one step; the recordings hold no step with all of them."""
-    e = Engine(
-        cpu=100, max_num_batched_tokens=32, enable_chunked_prefill=True, preemption_mode="swap"
-    )
+    e = Engine(cpu=100, max_num_batched_tokens=32, **CHUNKS_AND_SWAP)
     scheduler = e.scheduler
     e.add("d", 4)  # decodes
     e.add("s", 4)  # decoded, swapped out
