@@ -52,8 +52,11 @@ class Requests(RuleBasedStateMachine):
             kept = before if self.window is None else {k: before[k] for k in ("found", "cached")}
             assert {key: after[key] for key in kept} == kept
             return False
+        assert (
+            new.get_block_ids()[0]
+            == self.table(request)[len(self.table(request)) - len(new.blocks[0]) :]
+        )
         table, tokens = self.table(request), request.all_token_ids
-        assert new.get_block_ids()[0] == table[len(table) - len(new.blocks[0]) :]
         self.memory.compute(table, tokens, start, start + count)
         first = 0 if self.window is None else max(0, start + 1 - self.window)
         self.memory.check(table, tokens, first, start + count)

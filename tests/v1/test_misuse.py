@@ -45,10 +45,10 @@ class Scene:
             *({"a": [1]}, {"a": None}, {"a": [None]}, {"a": [2**70]}, {3}, range(3), object(), len),
             *(Request, *self.requests, own[0], own[1], own[-1], theirs[1], theirs[98], own[1:3]),
             *([own[1]] * 2, [own[-1]] * 2, [own[-1], None], theirs[1:3], own[:1]),
-            *([own[1], theirs[1]], KVCacheBlock(-1), KVCacheBlock(2**70), used, flying),
-            *(hits, KVCacheBlocks((range(2),)), KVCacheBlocks((theirs[1:3],)), KVCacheBlocks(())),
-            *(*RequestStatus, engine.scheduler, engine.manager, self.pool, [True], [True, "x"]),
-            *(a.block_hashes, a.block_hashes[0]),
+            *([own[1], theirs[1]], hits, KVCacheBlocks((range(2),)), KVCacheBlocks((theirs[1:3],))),
+            *(KVCacheBlocks(()), KVCacheBlock(-1), KVCacheBlock(2**70), used, flying),
+            *(*RequestStatus, engine.scheduler, engine.manager, self.pool),
+            *(a.block_hashes, a.block_hashes[0], [True], [True, "x"]),
         ]
         self.right: dict[str, Any] = {
             "request": new,

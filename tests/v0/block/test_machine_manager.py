@@ -1,10 +1,18 @@
 """Any sequence of requests keeps a manager consistent, and its can_* answers are promises."""
 
+import os
 from typing import ClassVar
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagesim import (
     AllocStatus,
@@ -15,19 +23,14 @@ from pagesim import (
     SequenceStatus,
 )
 from tests.v0.block.scenes import add_tokens, new_group, set_status
-from tests.v0.block.world import (
-    Memory,
-    attempt,
-    check_all_free,
-    check_pools,
-    check_tokens,
-    run_machine,
-)
+from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
 SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=5)
 PICK = st.integers(0, 99)
 RUNNING, SWAPPED, WAITING = (SequenceStatus.RUNNING, SequenceStatus.SWAPPED, SequenceStatus.WAITING)
+EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
+SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 
 class Requests(RuleBasedStateMachine):
@@ -215,4 +218,5 @@ class Requests(RuleBasedStateMachine):
 @pytest.mark.parametrize("window", [None, 1])
 @pytest.mark.parametrize("caching", [False, True])
 def test_any_requests(caching: bool, window: int | None) -> None:
-    run_machine(Requests, kind=caching, window=window)
+    machine = type("Requests", (Requests,), {"kind": caching, "window": window})
+    run_state_machine_as_test(machine, settings=SETTINGS)

@@ -1,21 +1,22 @@
 """Any sequence of operations on tables keeps ids, counts, tokens and the cache consistent."""
 
+import os
 from typing import ClassVar
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
 from tests.v0.block.scenes import KINDS
-from tests.v0.block.world import (
-    Memory,
-    attempt,
-    check_all_free,
-    check_pools,
-    check_tokens,
-    run_machine,
-)
+from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
 SIZE = 2
 # Few tokens and small blocks: contents meet, and pools run dry, all the time. Python hashes the
@@ -23,6 +24,8 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=6)
 PICK = st.integers(0, 99)
 DEVICES = st.sampled_from(list(Device))
+EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
+SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 
 class Tables(RuleBasedStateMachine):
@@ -143,4 +146,5 @@ class Tables(RuleBasedStateMachine):
 @pytest.mark.parametrize("window", [None, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_operations(kind: str, window: int | None) -> None:
-    run_machine(Tables, kind=kind, window=window)
+    machine = type("Tables", (Tables,), {"kind": kind, "window": window})
+    run_state_machine_as_test(machine, settings=SETTINGS)

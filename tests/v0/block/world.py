@@ -5,14 +5,10 @@ is written only through block ids, copies and swaps, so a block that is handed o
 early or found in the cache by mistake shows as a wrong token.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
-
-from hypothesis import settings
-from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from pagesim import (
     BlockTable,
@@ -23,9 +19,6 @@ from pagesim import (
     UsageError,
 )
 from tests.v0.block.state import everything
-
-EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
-SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 
 class Memory:
@@ -69,12 +62,6 @@ class Memory:
 def contents(pool: Any) -> dict[int, Any]:
     """What is cached at each id of a pool."""
     return dict(getattr(pool, "_content_at", {}))
-
-
-def run_machine(machine: type[RuleBasedStateMachine], **members: object) -> None:
-    """Run a machine whose class has these members."""
-    made = type(machine.__name__, (machine,), members)
-    run_state_machine_as_test(made, settings=SETTINGS)
 
 
 class LaterError(Exception):
