@@ -85,7 +85,7 @@ class Proof:
         self.counts: Counter[str] = Counter()
         """What happened; ``reads`` are keys and values compared."""
         self.wrong: list[str] = []
-        """Those that differ."""
+        """Where a key or a value differs."""
         self.bytes, self.contents, self._block_size = memory, Contents(), block_size
         self.openings = [self._words(block_size * n) for n in (1, 3, 5)]
         self._idle = 0

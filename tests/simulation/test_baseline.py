@@ -76,14 +76,8 @@ def test_what_can_never_be_served_is_ignored_and_holds_nobody_up() -> None:
 def test_progress_counts_the_ignored_and_the_finished() -> None:
     done: list[int] = []
     stream = [Request(str(i), 0, *row) for i, row in enumerate([(30, 30), (4, 1), (4, 2)])]
-    serve(
-        BaselineServer(oracle(), LONGEST, 9, 64),
-        stream,
-        WasteLog(64),
-        Outcomes(stream),
-        Clock(),
-        done.append,
-    )
+    server, outcomes = BaselineServer(oracle(), LONGEST, 9, 64), Outcomes(stream)
+    serve(server, stream, WasteLog(64), outcomes, Clock(), done.append)
     assert done == [1, 2, 3]
 
 

@@ -87,8 +87,11 @@ def test_an_answer_ends_at_its_stop_token_or_at_its_length() -> None:
 @pytest.mark.parametrize(
     "order",
     [
-        *([{0}, {71}, {72}], [{72}, {71}, {0}], [{71}, {0}, {72}]),
-        *([{0, 71}, {72}], [{0, 71, 72}]),  # some end together
+        [{0}, {71}, {72}],
+        [{72}, {71}, {0}],
+        [{71}, {0}, {72}],
+        [{0, 71}, {72}],  # some end together
+        [{0, 71, 72}],
     ],
 )
 @pytest.mark.parametrize("record", [False, True])

@@ -130,7 +130,7 @@ def test_q14_equal_prompts_in_one_batch_are_not_computed_for_each_other() -> Non
 
 
 def test_q15_a_computed_prefix_with_a_hole() -> None:
-    """the list of computed blocks does not stop at the first that is not: [0, 2]."""
+    """The list of computed blocks does not stop at the first that is not: [0, 2]."""
     pool = PrefixCachingBlockAllocator(4, 1)
     blocks = pool.allocate_immutable_blocks(None, [[1], [2], [3]])
     pool.mark_blocks_as_computed([])
@@ -142,7 +142,7 @@ def test_q15_a_computed_prefix_with_a_hole() -> None:
 
 @both_kinds
 def test_q16_later_for_ever_and_never_for_the_same_need(kind: str) -> None:
-    """swapping in, NEVER forgets the watermark; admitting the same need, it does not."""
+    """Swapping in, NEVER forgets the watermark; admitting the same need, it does not."""
     manager = SelfAttnBlockSpaceManager(4, 10, 10, 0.2, enable_caching=kind == "prefix_caching")
     group = running(manager, 36)
     manager.swap_out(group)
@@ -155,7 +155,7 @@ def test_q16_later_for_ever_and_never_for_the_same_need(kind: str) -> None:
 
 
 def test_q29_evictable_blocks_are_free_and_hits_give_no_discount() -> None:
-    """the free count includes the evictor; can_allocate ignores what is cached."""
+    """The free count includes the evictor; can_allocate ignores what is cached."""
     manager = new_manager("prefix_caching", gpu=4)
     kept = running(manager, 12)
     assert manager.get_num_free_gpu_blocks() == 1
@@ -168,7 +168,7 @@ def test_q29_evictable_blocks_are_free_and_hits_give_no_discount() -> None:
 
 @both_kinds
 def test_q36_the_null_block_costs_a_gpu_block_for_ever(kind: str) -> None:
-    """what leaves the window becomes one shared null block, which is never given back."""
+    """What leaves the window becomes one shared null block, which is never given back."""
     allocator, table = in_a_window(kind)
     assert table.physical_block_ids == [6, 6, 6, 3, 4, 5]
     assert allocator.allocate_or_get_null_block().block_id == 6
@@ -185,7 +185,7 @@ def test_q36_the_null_block_costs_a_gpu_block_for_ever(kind: str) -> None:
 
 @both_kinds
 def test_q38_writing_nothing_into_a_shared_block(kind: str) -> None:
-    """an empty append copies a shared naive block, and leaves a caching one alone."""
+    """An empty append copies a shared naive block, and leaves a caching one alone."""
     allocator = new_allocator(kind)
     table = new_table(allocator, 2)
     fork = table.fork()
