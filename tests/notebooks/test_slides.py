@@ -7,7 +7,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from pagesim.lesson.prediction import NONE_YET
-from tests.notebooks.test_site import parsed
+from tests.documents import Document
 from tools.course import NOTEBOOKS, site, slides
 
 pytestmark = pytest.mark.ch00
@@ -76,7 +76,7 @@ def test_the_chapters_ask_for_nothing_outside_of_their_folder(reveal: Path, tmp_
     assert len(written) == len(list(NOTEBOOKS.glob("*.ipynb")))
     folded = 0
     for path in written:
-        page = parsed(path.read_text(encoding="utf-8"))
+        page = Document(path.read_text(encoding="utf-8"))
         outside = [url for url in page.urls if not url.strip("'\"").startswith(("data:", "#"))]
         assert sorted(outside) == ["reveal/dist/reveal.css", "reveal/dist/reveal.js"], path.name
         assert all((path.parent / url).is_file() for url in outside)
