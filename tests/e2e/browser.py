@@ -116,6 +116,10 @@ class Page:
         found = WebDriverWait(self.driver, PATIENCE).until(lambda _: self.all(css), css)
         return found[0]
 
+    def themed(self, name: str) -> None:
+        """Wait until the player is light, or dark."""
+        self.wait(f'.pagesim-player[data-theme="{name}"]')
+
     def until(self, script: str, *arguments: Any) -> Any:
         """Wait until a script returns something true, and return that."""
         from selenium.webdriver.support.ui import WebDriverWait
@@ -207,10 +211,13 @@ class Page:
 
     def go(self, step: int) -> None:
         """Type a number into *go to step*."""
-        field = self.one(".ps-goto")
-        field.clear()
-        field.send_keys(f"{step}")
-        self.key("ENTER", ".ps-goto")
+        self.fill(".ps-goto", f"{step}")
+
+    def fill(self, css: str, text: str) -> None:
+        """Write a text into a field that is emptied before, and press Enter."""
+        self.one(css).clear()
+        self.one(css).send_keys(text)
+        self.key("ENTER", css)
 
     def choose(self, block: int) -> None:
         """Click a block in its pool."""

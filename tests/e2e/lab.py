@@ -91,6 +91,15 @@ class Lab:
         error = page.driver.execute_async_script(COMMAND, name, arguments)
         assert error == "", error
 
+    @contextmanager
+    def dark(self, page: Page) -> Iterator[None]:
+        """JupyterLab's dark theme, and then the light one again."""
+        self.command(page.top(), "apputils:change-theme", theme="JupyterLab Dark")
+        try:
+            yield
+        finally:
+            self.command(page.top(), "apputils:change-theme", theme="JupyterLab Light")
+
     def run_all(self, page: Page) -> list[dict[str, Any]]:
         """Run all cells; returns them. Every code cell was run, and none with an error."""
         self.command(page, "notebook:run-all-cells")

@@ -11,6 +11,7 @@ from tests.e2e import scenes
 from tests.e2e.browser import PATIENCE, Page
 from tests.e2e.test_geometry import shared
 from tests.e2e.test_layout import rows
+from tests.timeline.scenes import told
 
 
 def test_physical_blocks_hold_the_words(page: Page) -> None:
@@ -50,18 +51,14 @@ def test_the_words_are_those_of_the_last_writer(page: Page) -> None:
 
 
 def test_cached_blocks_without_owners_keep_theirs(page: Page) -> None:
-    story = pagesim.Story(gpu_blocks=8, block_size=2, caching=True)
-    story.arrive("one two three four").leave()
-    run = story.run
+    run = told("one two three four", leave=True, block_size=2, caching=True)
     page.show(run, len(run))
     assert page.look("words", 0) == ["0", "one", "two", "unused"]
 
 
 def test_twelve_blocks_of_a_step_are_named_and_the_others_counted(page: Page) -> None:
     for blocks, more in ((12, False), (14, True)):
-        story = pagesim.Story(gpu_blocks=16, block_size=1)
-        story.arrive(range(blocks))
-        page.show(story.run, 1)
+        page.show(told(range(blocks), gpu_blocks=16, block_size=1), 1)
         assert (" and 2 more" in page.text(".ps-changes")) is more
         assert (" more" in page.text(".ps-changes")) is more
 

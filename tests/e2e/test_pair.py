@@ -9,6 +9,7 @@ from pagesim.timeline.pair import Compared
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_layout import rows
+from tests.timeline.scenes import told
 
 
 def shown(page: Page, pair: Compared) -> Page:
@@ -65,11 +66,8 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
 def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
     """V1's null block cannot be held: V0's pool of the same blocks has one less."""
     page.size(1400, 900)
-    runs = []
-    for engine, blocks in (("v0", 7), ("v1", 8)):
-        story = pagesim.Story(gpu_blocks=blocks, block_size=4, engine=engine)
-        story.arrive("a b c d e f g h i")
-        runs.append(story.run)
+    pools = (("v0", 7), ("v1", 8))
+    runs = [told(range(9), gpu_blocks=blocks, engine=engine) for engine, blocks in pools]
     opened(page, *runs)
     page.click("pair-last")
     held = [row[-1] for row in page.look("lines")[1:]]
@@ -87,12 +85,7 @@ def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
 
 
 def test_settings_that_differ_are_told(page: Page) -> None:
-    runs = []
-    for caching in (False, True):
-        story = pagesim.Story(gpu_blocks=8, block_size=4, caching=caching, engine="v1")
-        story.arrive("a b c d e f g h i")
-        runs.append(story.run)
-    opened(page, *runs)
+    opened(page, *(told(range(9), caching=caching, engine="v1") for caching in (False, True)))
     for step in every_step(page):
         (words,) = page.js("return pagesimPair.differences")
         assert words.startswith("hits: no caching | "), step

@@ -79,7 +79,6 @@ def written(folder: Path, text: str) -> Exercise:
     path = folder / "twice.py"
     path.write_text(text, encoding="utf-8")
     spec = spec_from_file_location(f"page_{folder.name}", path)
-    assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return exercise(module)

@@ -5,7 +5,6 @@ import inspect
 import io
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,8 +21,8 @@ from pagesim.figures.display import image_bytes, img_tag
 from pagesim.figures.sheet import blank
 from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
+from tests.kernels.children import ROOT, python
 
-ROOT = Path(__file__).resolve().parents[2]
 LONG = "PAGESIM_LONG" in os.environ
 # Simulating and drawing the others takes some seconds: `make figures` looks at all of them.
 QUICK = ["block_layout", "kv_size", "prefix_hits"] + ["occupancy_timeline"] * LONG
@@ -191,9 +190,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(not LONG, reason="make nightly draws in another process")
 def test_the_gallery_has_the_same_bytes_in_every_process(fresh: Path, tmp_path: Path) -> None:
     """What is drawn from files and from simulations, with another order of all sets."""
-    command = [sys.executable, "-m", "pagesim.figures", str(tmp_path), "--only", *QUICK]
-    env = os.environ | {"PYTHONHASHSEED": "2"}
-    subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=120)
+    done = python("-m", "pagesim.figures", tmp_path, "--only", *QUICK, PYTHONHASHSEED="2")
+    assert done.returncode == 0, done.stderr
     first, again = (
         {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         for folder in (fresh, tmp_path)

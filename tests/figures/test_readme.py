@@ -33,7 +33,6 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
     requests = [Request(str(i), 0.0, 20, 9) for i in range(4)]
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
-    assert run is not None
     run.save("run.jsonl.gz")
     served: dict[str, Any] = {}
     assert "run.compare(" in simulating[-1] and "pagesim.sweep(" in sweeping

@@ -38,7 +38,6 @@ def trace(tmp_path: Path) -> Path:
 def test_a_timeline_says_what_the_log_of_its_run_says(recorded: Simulation) -> None:
     """Step by step: tokens, empty slots of blocks, what is free, and the batch."""
     run = recorded.timeline
-    assert run is not None
     log, rebuilt = recorded.waste, sources.log_of(run)
     assert len(rebuilt) == log.iterations > 50
     for name in ("token", "reserved", "internal", "batch"):
@@ -72,7 +71,6 @@ def test_a_run_and_its_files_give_one_picture(
     draw: Callable[..., figures.Picture], recorded: Simulation, tmp_path: Path
 ) -> None:
     run, path = recorded.timeline, tmp_path / "run.jsonl.gz"
-    assert run is not None
     run.save(path)
     options = {"by": "iterations"} if draw is figures.occupancy_timeline else {}
     texts = [

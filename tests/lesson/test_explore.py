@@ -10,6 +10,7 @@ import pytest
 import pagesim
 from pagesim import Timeline, UsageError
 from pagesim.lesson.explore import explore
+from tests.timeline.scenes import told
 
 widgets = pytest.importorskip("ipywidgets")
 
@@ -68,9 +69,7 @@ def test_without_defaults_they_begin_at_the_front() -> None:
 
 def test_a_text_is_a_field_in_which_a_reader_writes() -> None:
     def two(sentence: str = "Alice was beginning") -> Timeline:
-        story = pagesim.Story(gpu_blocks=4, block_size=2)
-        story.arrive(sentence)
-        return story.run
+        return told(sentence, gpu_blocks=4, block_size=2)
 
     box = explore(two, sentence="another one")
     field = controls(box)["sentence"]

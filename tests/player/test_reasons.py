@@ -118,7 +118,6 @@ def test_a_reason_knows_the_lists_of_the_engine(node: Any) -> None:
 def test_a_row_is_reserved_whole(node: Any) -> None:
     requests = [pagesim.workload.Request(f"r{i}", 0.0, 6, 5) for i in range(2)]
     run = record_max(requests, pool=80, max_model_len=20, unit=4).timeline
-    assert run is not None
     why = why_of(node, run, Question(run.find(kind="take")[0], "?", which="last"))
     assert "20 slots" in why
 

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-import pagesim
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
@@ -15,6 +14,7 @@ from pagesim.player.static_svg import Still, static_svg
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
 from tests.player import samples
+from tests.timeline.scenes import told
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -109,9 +109,7 @@ def test_contiguous_memory_is_a_strip() -> None:
 
 
 def test_a_word_too_wide_is_squeezed_and_a_longer_one_left_out() -> None:
-    story = pagesim.Story(gpu_blocks=4, block_size=4)
-    story.arrive("a beginning incomprehensibilities")
-    root = ElementTree.fromstring(still_picture(story.run))
+    root = ElementTree.fromstring(still_picture(told("a beginning incomprehensibilities")))
     squeezed = {node.text for node in root.iter(f"{SVG}text") if node.get("textLength")}
     assert squeezed == {"beginning"} and "incomprehensibilities" not in texts(root)
 
@@ -164,9 +162,8 @@ def test_words() -> None:
 
 
 def test_a_run_that_ends_empty_shows_the_last_step_with_blocks() -> None:
-    story = pagesim.Story(gpu_blocks=4, block_size=4)
-    story.arrive("Alice was beginning to get").leave()
-    shown = " ".join(ElementTree.fromstring(still_picture(story.run)).itertext())
+    run = told("Alice was beginning to get", leave=True)
+    shown = " ".join(ElementTree.fromstring(still_picture(run)).itertext())
     assert "beginning" in shown and "no sequence holds any blocks" not in shown
 
 

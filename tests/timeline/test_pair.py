@@ -11,13 +11,11 @@ import pytest
 
 import pagesim
 from tests.commands import runs
+from tests.timeline.scenes import told
 
 
-def grown(words: str, blocks: int = 8) -> pagesim.Timeline:
-    story = pagesim.Story(gpu_blocks=blocks, block_size=4)
-    for word in words.split():
-        story.arrive(f"{word} goes")
-    return story.run
+def grown(words: str) -> pagesim.Timeline:
+    return told(*(f"{word} goes" for word in words.split()))
 
 
 def headers(page: str) -> list[dict[str, Any]]:
