@@ -27,10 +27,7 @@ LONG = "PAGESIM_LONG" in os.environ
 # Simulating and drawing the others takes some seconds: `make figures` looks at all of them.
 QUICK = ["block_layout", "kv_size", "prefix_hits"] + ["occupancy_timeline"] * LONG
 WORDED = ["batch_size", "memory_waste", "sharing"]
-BY_BROWSER = {
-    "player.png",
-    "player.gif",
-}  # the player's picture, in README: no part of what is drawn here
+BY_BROWSER = {"player.png", "player.gif"}  # of README: no part of what is drawn here
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +41,8 @@ def test_the_image_carries_its_alt_text_escaped(cache: State) -> None:
     figure = block_layout(cache)
     tag = img_tag(figure, 'blocks "3" & 7\n <shared>')
     assert ' alt="blocks &quot;3&quot; &amp; 7 &lt;shared&gt;" ' in tag
-    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
-    assert data and base64.b64decode(data[1]) == image_bytes(
-        figure, ".svg", 'blocks "3" & 7 <shared>'
-    )
+    (data,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
+    assert base64.b64decode(data) == image_bytes(figure, ".svg", 'blocks "3" & 7 <shared>')
 
 
 def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
@@ -136,10 +131,9 @@ def in_pdf(text: str) -> bytes:
 
 def test_a_name_of_another_kind_is_refused(tmp_path: Path) -> None:
     figure = kv_size(["opt-13b"])
+    kinds = r"the name of a figure must end in \.svg, \.png or \.pdf"
     for name in ("it.jpg", "it"):
-        with pytest.raises(
-            UsageError, match=rf"{name}: the name of a figure must end in \.svg, \.png or \.pdf"
-        ):
+        with pytest.raises(UsageError, match=f"{name}: {kinds}"):
             figures.save(figure, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
@@ -151,12 +145,8 @@ def test_dark_is_what_an_svg_becomes_on_a_dark_page(cache: State) -> None:
     for fixed in (light, dark):
         assert "prefers-color-scheme" not in svg[fixed]
         assert "data-jp-theme" not in img_tag(fixed)
-    turned = re.sub(
-        r"#[0-9a-f]{6}",
-        lambda found: style.DARK.get(found[0].upper(), found[0]).lower(),
-        svg[light],
-    )
-    assert re.findall(r"#[0-9a-f]{6}\b", turned) == re.findall(r"#[0-9a-f]{6}\b", svg[dark])
+    was, now = (re.findall(r"#[0-9a-f]{6}\b", svg[figure]) for figure in (light, dark))
+    assert now == [style.DARK.get(color.upper(), color).lower() for color in was]
     image = pytest.importorskip("PIL.Image")
     for figure, paper in ((follows, style.PAPER), (dark, style.DARK[style.PAPER])):
         corner = image.open(io.BytesIO(image_bytes(figure, ".png"))).convert("RGB").getpixel((1, 1))
@@ -240,7 +230,5 @@ def test_check_finds_what_is_out_of_date(
     draw("--check")
     assert "is up to date" in capsys.readouterr().out
     monkeypatch.setitem(gallery.PICTURES, "kv_size", lambda: small("29 KiB"))
-    with pytest.raises(
-        SystemExit, match=r"out of date: kv_size\.svg; run python -m pagesim.figures"
-    ):
+    with pytest.raises(SystemExit, match=r"date: kv_size\.svg; run python -m pagesim.figures"):
         draw("--check")
