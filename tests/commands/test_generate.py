@@ -32,10 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("engine", ["v0", "v1"])
-@pytest.mark.parametrize("model", ["walk", "by-hand"])
-def test_the_models_of_the_package_walk(model: str, engine: str, generate: Shell) -> None:
-    lines = generate(model, "--prompt", MAP, "--engine", engine).splitlines()
+WAYS = [(name, "--engine", each) for name in ("walk", "by-hand") for each in ("v0", "v1")]
+WAYS += [("walk", "--dtype", dtype) for dtype in ("float32", "bfloat16", "float16")]
+WAYS += [("by-hand", "--backend", backend) for backend in ("triton", "fused", "numpy")]
+
+
+@pytest.mark.parametrize("given", WAYS, ids=" ".join)
+def test_the_models_of_the_package_walk(given: tuple[str, ...], generate: Shell) -> None:
+    lines = generate(*given, "--prompt", MAP).splitlines()
     assert lines[0] == "kc."
     assert lines[1].startswith("3 tokens in 3 steps and ")
 
@@ -61,16 +65,6 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
     error = generate.refusal(tmp_path, "--prompt", MAP)
     assert "is text, and" in error
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_other_dtypes(dtype: str, generate: Shell) -> None:
-    assert generate("walk", "--prompt", MAP, "--dtype", dtype).splitlines()[0] == "kc."
-
-
-@pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
-def test_other_backends(backend: str, generate: Shell) -> None:
-    assert generate("by-hand", "--prompt", MAP, "--backend", backend).splitlines()[0] == "kc."
 
 
 def test_numbers_of_a_run(generate: Shell) -> None:

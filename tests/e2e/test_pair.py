@@ -12,16 +12,18 @@ from tests.e2e.test_layout import rows
 from tests.timeline.scenes import told
 
 
-def shown(page: Page, pair: Compared) -> Page:
+def shown(page: Page, pair: Compared, width: int = 1400) -> Page:
     """The page of a pair, where it opens."""
+    page.size(width, 900)
     page.show(pair, address="")
     page.wait('.pagesim-pair[data-mounted="true"]')
     return page
 
 
-def opened(page: Page, one: pagesim.Timeline, other: pagesim.Timeline) -> None:
+def opened(page: Page, one: pagesim.Timeline, other: pagesim.Timeline, width: int = 1400) -> None:
     """The page of two runs, at the beginning."""
-    shown(page, pagesim.compare(one, other, titles=("one", "other"))).click("pair-first")
+    pair = pagesim.compare(one, other, titles=("one", "other"))
+    shown(page, pair, width).click("pair-first")
 
 
 def every_step(page: Page, stride: int = 1) -> Iterator[int]:
@@ -32,7 +34,6 @@ def every_step(page: Page, stride: int = 1) -> Iterator[int]:
 
 
 def test_by_calls_of_schedule(page: Page) -> None:
-    page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     ends = [[i + 1 for i, e in enumerate(run) if e.kind == "schedule"] for run in (one, other)]
     opened(page, one, other)
@@ -43,7 +44,6 @@ def test_by_calls_of_schedule(page: Page) -> None:
 
 
 def test_what_differs_is_marked_and_told(page: Page) -> None:
-    page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     opened(page, one, other)
     count = 0
@@ -65,7 +65,6 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
 
 def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
     """V1's null block cannot be held: V0's pool of the same blocks has one less."""
-    page.size(1400, 900)
     pools = (("v0", 7), ("v1", 8))
     runs = [told(range(9), gpu_blocks=blocks, engine=engine) for engine, blocks in pools]
     opened(page, *runs)
@@ -92,7 +91,6 @@ def test_settings_that_differ_are_told(page: Page) -> None:
 
 
 def test_page_keys_move_the_slider_forward_too(page: Page) -> None:
-    page.size(1400, 900)
     run = scenes.scheduled(40)
     opened(page, run, run[:60])
     steps = int(page.js("return pagesimPair.steps"))
@@ -135,8 +133,7 @@ def test_it_opens_where_there_is_something_to_see(page: Page) -> None:
 
 @pytest.mark.parametrize("width", [400, 1000, 1920])
 def test_nothing_overlaps(page: Page, width: int) -> None:
-    page.size(width, 900)
-    opened(page, scenes.scheduled(), rows())
+    opened(page, scenes.scheduled(), rows(), width)
     for step in every_step(page, 3):
         for number in (0, 1):
             assert page.look("overlaps", number) == [], (step, number)
@@ -194,7 +191,6 @@ def expected_lines(run: pagesim.Timeline, at: int, clock: list[float]) -> list[s
 
 
 def test_v0_and_v1_a_line_for_each(page: Page) -> None:
-    page.size(1400, 900)
     pair = pagesim.compare(*both(), titles=("V0", "V1"))
     shown(page, pair)
     for step in every_step(page, 4):
@@ -212,8 +208,7 @@ def test_v0_and_v1_a_line_for_each(page: Page) -> None:
 
 def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
     """Whatever their captions say: one may be a line longer."""
-    page.size(1200, 900)
-    shown(page, pagesim.compare(*both(), titles=("V0", "V1")))
+    shown(page, pagesim.compare(*both(), titles=("V0", "V1")), 1200)
     heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
     measure = heights.replace("getBBOX", "getBoundingClientRect().top")
     alike = set()
@@ -226,7 +221,6 @@ def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
 
 
 def test_together_by_the_clock(page: Page) -> None:
-    page.size(1400, 900)
     pair = pagesim.compare(*both())
     shown(page, pair)
     page.click("pair-by-1")

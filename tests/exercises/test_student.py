@@ -11,6 +11,7 @@ from pagesim import exercises
 from pagesim.errors import UsageError
 from pagesim.exercises import student
 from pagesim.lesson import progress_file
+from tests.exercises.answers import blank
 
 RIGHT = exercises.get("2.1").reference
 WRONG = exercises.get("2.1").wrong["no_offset"]
@@ -48,9 +49,6 @@ def test_a_student_sees_the_smallest_case() -> None:
 
 
 def test_what_is_not_written_is_no_try() -> None:
-    def blank(*_: object) -> None:
-        raise NotImplementedError()
-
     assert not exercises.check("2.1", blank) and not Path(progress_file.NAME).exists()
 
 

@@ -14,7 +14,7 @@ from pagesim.exercises.guard import Answer
 from pagesim.exercises.kit import placed
 from pagesim.exercises.problem import LEFT_IN
 from pagesim.timeline import Timeline
-from tests.exercises.answers import needs
+from tests.exercises.answers import blank, needs
 
 SLOTS = exercises.get("2.1")
 CASE = Case(([1], 1, 1))
@@ -64,9 +64,6 @@ def test_nothing_that_a_student_returns_or_prints_becomes_markup() -> None:
 
 
 def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
-    def blank(*_: object) -> None:
-        raise NotImplementedError()
-
     verdict = SLOTS.check(blank)
     assert not verdict and verdict.tried == 0 and verdict.run is None
     assert str(verdict) == "2.1 Slots: not written yet"

@@ -78,8 +78,7 @@ def test_the_fill_says_how_many_tokens() -> None:
 
 
 def test_cached_blocks_and_the_null_block_are_marked() -> None:
-    head, events = samples.caching()
-    root = ElementTree.fromstring(static_svg(head, samples.states(head, events)[8], "x"))
+    root = drawn(samples.caching(), 8)
     words = texts(root)
     assert {"upper corner: cached", "grey: cached, unused", "lower corner: computed"} <= set(words)
     assert words.count("unused") == 3, "all of the GPU"
