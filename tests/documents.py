@@ -36,6 +36,12 @@ class Document(HTMLParser):
         return found
 
     @property
+    def pictures(self) -> list[str | None]:
+        """The words of each image, and of each page in a frame."""
+        images, frames = self.all("img"), self.all("iframe")
+        return [each.get("alt") for each in images] + [each.get("title") for each in frames]
+
+    @property
     def folded(self) -> int:
         """How many answers of predictions are folded in it."""
         return sum(details.get("class") == "answer" for details in self.all("details"))

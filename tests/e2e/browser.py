@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,15 @@ class Page:
         self.driver.switch_to.frame(element)
         return self
 
+    def players(self) -> Iterator[Page]:
+        """Go into the player of each frame, one after another."""
+        for number in range(len(self.all("iframe.pagesim-frame"))):
+            frame = self.all("iframe.pagesim-frame")[number]
+            self.js("arguments[0].scrollIntoView({block: 'start'})", frame)
+            self.driver.switch_to.frame(frame)
+            yield self.ready()
+            self.top()
+
     def top(self) -> Page:
         """Leave all iframes."""
         self.driver.switch_to.default_content()
@@ -199,8 +209,14 @@ class Page:
         return self.js("return pagesimPlayers.map((player) => player.step)")
 
     def turn(self, way: str) -> list[int]:
-        """Press `next` or `prev`, which two linked players have together; the steps then."""
+        """Press `next` or `prev`, which two linked players have together; the steps then.
+
+        A run alone has made one step, and of two linked runs at least one is elsewhere.
+        """
+        before = self.steps
         self.click(f"pair-{way}" if self.all(".pagesim-pair") else way)
+        turned = {"next": 1, "prev": -1}[way]
+        assert self.steps != before if len(before) == 2 else self.steps == [before[0] + turned]
         return self.steps
 
     def key(self, name: str, css: str = ".pagesim-player") -> None:

@@ -58,9 +58,7 @@ def image_words(notebook: nbformat.NotebookNode) -> list[str | None]:
                 if mime.startswith("image/"):
                     words.append(output.metadata.get(mime, {}).get("alt"))
         for source in sources:
-            page = Document(source)
-            words += [image.get("alt") for image in page.all("img")]
-            words += [frame.get("title") for frame in page.all("iframe")]
+            words += Document(source).pictures
     return words
 
 

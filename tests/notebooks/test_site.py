@@ -42,10 +42,15 @@ def test_every_link_leads_somewhere(written: list[Path]) -> None:
     """Among them those to the exercises, which are also on the site."""
     exercises = 0
     for page in written:
-        for link in re.findall(r'<a [^>]*href="([^"#:]+)"', page.read_text(encoding="utf-8")):
+        for link in re.findall(r'<a [^>]*href="([^"#:]+)[^":]*"', page.read_text(encoding="utf-8")):
             assert (page.parent / link).is_file(), f"{page.name} links to {link}"
             exercises += link.startswith("exercises/")
     assert exercises == len(list(NOTEBOOKS.glob("*.ipynb")))
+
+
+def test_every_picture_has_its_words(pages: dict[str, Document]) -> None:
+    for name, page in pages.items():
+        assert all(words and len(words.split()) >= 3 for words in page.pictures), name
 
 
 def test_every_formula_is_mathml(pages: dict[str, Document]) -> None:
@@ -105,10 +110,8 @@ def test_chapters_lead_to_their_neighbours() -> None:
 
 
 def test_the_index_has_a_card_for_each_chapter_and_the_first_player() -> None:
-    shown = [
-        new_output("execute_result", {"text/html": f'<div class="pagesim-player">{name}</div>'})
-        for name in ("first", "second")
-    ]
+    players = [f'<div class="pagesim-player">{name}</div>' for name in ("first", "second")]
+    shown = [new_output("execute_result", {"text/html": player}) for player in players]
     plain, playing = chapter(name="00_a"), chapter(new_code_cell("run", outputs=shown), name="01_b")
     page = site.index([plain, playing])
     assert page.count("<article>") == page.count("about 5 minutes") == 2
