@@ -68,9 +68,8 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
 
 
 def test_numbers_of_a_run(generate: Shell) -> None:
-    found = generate.answer(
-        "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4
-    )
+    given = "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4
+    found = generate.answer("walk", *given)
     assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
     assert (found["steps"], found["preemptions"]) == (3, 0)
     (answer,) = found["answers"]
@@ -117,15 +116,14 @@ def test_a_recorded_run_plays_with_its_words(engine: str, tmp_path: Path, genera
 def test_what_could_not_be_answered_is_named_and_1(generate: Shell) -> None:
     given = "walk", "--prompt", MAP, "--prompt", "?a", "--block-size", 4, "--max-tokens", 4
     lines = generate(*given, "--blocks", 3, code=1).splitlines()
-    assert lines[0] == (
-        "0: ignored: it needs 5 blocks, and the pool has 3; raise --blocks, or lower --max-tokens"
-    )
+    why = "it needs 5 blocks, and the pool has 3"
+    assert lines[0] == f"0: ignored: {why}; raise --blocks, or lower --max-tokens"
     assert lines[1].startswith("1: ")
     lines = generate(*given, "--blocks", 4, "--engine", "v1", code=1).splitlines()
     assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3;")
     assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
     found = generate.answer(*given, "--blocks", 3, code=1)["answers"][0]
-    assert (found["state"], found["why"]) == ("ignored", "it needs 5 blocks, and the pool has 3")
+    assert (found["state"], found["why"]) == ("ignored", why)
 
 
 def test_prompts_that_0_6_4_answers_wrongly_are_named(tmp_path: Path, generate: Shell) -> None:

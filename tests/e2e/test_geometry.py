@@ -49,7 +49,4 @@ def test_nothing_lies_on_anything_else(page: Page, name: str) -> None:
 
 def test_every_column_of_a_block_table_has_a_heading(page: Page) -> None:
     page.show(scenes.small(), 1)
-    texts = page.js(
-        "return [...document.querySelectorAll('.ps-stage text')].map(t => t.textContent)"
-    )
-    assert {"block", "filled"} <= set(texts)
+    assert {"block", "filled"} <= {text.text for text in page.all(".ps-stage text")}

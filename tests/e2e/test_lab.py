@@ -27,20 +27,14 @@ def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) ->
     lab.open(page, f"notebooks/{name}")
     cells = lab.run_all(page)
     shown = sum("pagesim-frame" in str(cell.get("outputs")) for cell in cells)
-    frames = page.all("iframe.pagesim-frame")
-    assert len(frames) >= shown
-    for frame in frames:
-        page.js("arguments[0].scrollIntoView({block: 'start'})", frame)
-        page.driver.switch_to.frame(frame)
-        page.ready()
-        assert page.data("ready") == "true"
-        before, steps = all_stages(page), page.steps
-        after = page.turn("next")
-        assert after != steps if len(steps) == 2 else after == [steps[0] + 1]
-        assert all_stages(page) != before
-        assert page.turn("prev") == steps
-        assert all_stages(page) == before
-        page.top()
+    assert len(page.all("iframe.pagesim-frame")) >= shown
+    for player in page.players():
+        assert player.data("ready") == "true"
+        before, steps = all_stages(player), player.steps
+        player.turn("next")
+        assert all_stages(player) != before
+        assert player.turn("prev") == steps
+        assert all_stages(player) == before
     page.shot(f"lab-{name.removesuffix('.ipynb')}")
 
 
@@ -185,11 +179,10 @@ def test_no_key_reaches_the_notebook(lab: Lab, player: Page) -> None:
 def test_the_keys_would_reach_the_notebook_from_outside(lab: Lab, player: Page) -> None:
     """Else the test before would pass for want of shortcuts."""
     lab.command(player.top(), "notebook:enter-command-mode")
-    before = len(lab.cells(player))
+    count = "return jupyterapp.shell.currentWidget.content.widgets.length"
+    before = player.js(count)
     player.driver.switch_to.active_element.send_keys("b")
-    player.until(
-        "return jupyterapp.shell.currentWidget.content.widgets.length > arguments[0]", before
-    )
+    player.until(f"{count} > arguments[0]", before)
 
 
 def test_the_player_follows_the_labs_theme(lab: Lab, player: Page) -> None:

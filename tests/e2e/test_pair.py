@@ -1,6 +1,7 @@
 """Two runs linked: stepped together, what differs is marked, one keyboard for both."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -147,9 +148,7 @@ def test_a_damaged_file_leaves_the_other_alive(page: Page) -> None:
     (page.files / "run.html").write_text(text[:begin] + "AAAA" + text[begin + 400 :])
     page.open(page.files / "run.html", "")
     page.wait('.pagesim-pair[data-mounted="true"]')
-    ready = page.js(
-        "return [...document.querySelectorAll('.pagesim-player')].map(p => p.dataset.ready)"
-    )
+    ready = [player.get_attribute("data-ready") for player in page.all(".pagesim-player")]
     assert ready == ["true", "error"]
 
 
@@ -161,13 +160,9 @@ def both() -> tuple[pagesim.Simulation, pagesim.Simulation]:
         pagesim.workload.Request(f"r{i}", 0.02 * i, len(own), 6 + 4 * (i % 3), token_ids=(*own,))
         for i, own in enumerate(tokens)
     ]
-    runs = [
-        pagesim.simulate(
-            requests, policy=policy, block_size=4, pool=pool, record=True, progress=False
-        )
-        for policy, pool in (("paged", 96), ("v1", 100))
-    ]
-    return runs[0], runs[1]
+    given: dict[str, Any] = {"block_size": 4, "record": True, "progress": False}
+    v0 = pagesim.simulate(requests, policy="paged", pool=96, **given)
+    return v0, pagesim.simulate(requests, policy="v1", pool=100, **given)
 
 
 HEAD = ["", "schedule()", "time", "runs", "waits", "hits", "preemptions", "blocks held"]
@@ -194,12 +189,8 @@ def test_v0_and_v1_a_line_for_each(page: Page) -> None:
     pair = pagesim.compare(*both(), titles=("V0", "V1"))
     shown(page, pair)
     for step in every_step(page, 4):
-        expected = [
-            [title, *expected_lines(run, at, clock)]
-            for title, run, at, clock in zip(
-                pair.titles, pair.runs, page.steps, pair.clocks, strict=True
-            )
-        ]
+        lines = map(expected_lines, pair.runs, page.steps, pair.clocks)
+        expected = [[title, *line] for title, line in zip(pair.titles, lines, strict=True)]
         assert page.look("lines") == [HEAD, *expected], step
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
     assert "no caching" in [cell.text for cell in page.all(".ps-differs")]

@@ -64,9 +64,8 @@ def test_without_a_scheduler_there_is_nothing_of_it(page: Page) -> None:
 def test_a_chip_selects_its_sequence(player: Page) -> None:
     player.go(1)
     player.look("clickText", ".ps-stage text", "s0 chat-0")
-    player.until(
-        "return document.querySelector('.ps-detail').textContent.includes('chat-0 is waiting')"
-    )
+    said = "return document.querySelector('.ps-detail').textContent.includes(arguments[0])"
+    player.until(said, "chat-0 is waiting")
     steps = []
     for _ in range(3):
         player.click("sel-next")

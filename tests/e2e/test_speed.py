@@ -76,9 +76,8 @@ def test_a_page_costs_few_bytes_a_step(tmp_path: Path, capsys: pytest.CaptureFix
     run.to_html(tmp_path / "busy.html")
     run[:0].to_html(tmp_path / "empty.html")
     run.save(tmp_path / "busy.jsonl.gz")
-    page, empty, file = (
-        (tmp_path / name).stat().st_size for name in ("busy.html", "empty.html", "busy.jsonl.gz")
-    )
+    names = "busy.html", "empty.html", "busy.jsonl.gz"
+    page, empty, file = ((tmp_path / name).stat().st_size for name in names)
     with capsys.disabled():
         print(f"\n    bytes a step: {page / 2000:.1f} with the player's {empty:,} bytes, ", end="")
         print(f"{(page - empty) / 2000:.1f} without; {file / 2000:.1f} as .jsonl.gz", end="")

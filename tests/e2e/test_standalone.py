@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 from pagesim import Question
 from tests.e2e import scenes
@@ -77,12 +78,9 @@ def test_a_step_survives_a_reload_in_the_same_tab(player: Page) -> None:
 
 
 def test_search_finds_blocks_sequences_and_kinds(player: Page) -> None:
-    searches = {
-        "block 2": RUN.find(block=2),
-        "s2": RUN.find(sequence=2),
-        "copy": RUN.find(kind="copy"),
-    }
-    for query, events in searches.items():
+    searches = ("block 2", {"block": 2}), ("s2", {"sequence": 2}), ("copy", {"kind": "copy"})
+    for query, asked in searches:
+        events = RUN.find(**asked)
         player.click("first")
         field = player.one(".ps-search")
         field.clear()
@@ -110,18 +108,13 @@ def test_a_chosen_block_leads_to_its_events(player: Page) -> None:
 
 
 def test_a_click_on_the_curve_seeks(player: Page) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-
     curve = player.one(".ps-curve")
     player.js("arguments[0].scrollIntoView({block: 'center'})", curve)
     for step in (6, 2):
-        x, width = player.js(
-            "const box = document.querySelector('.ps-curve rect').getBoundingClientRect(),"
-            " all = document.querySelector('.ps-curve').getBoundingClientRect();"
-            "return [box.left - all.left - all.width / 2, box.width]"
-        )
+        (whole,), (box, *_) = (player.look("boxes", css) for css in (".ps-curve", ".ps-curve rect"))
+        x = box["left"] + (box["right"] - box["left"]) * step / 8 - whole["x"]
         mouse = ActionChains(player.driver)
-        mouse.move_to_element_with_offset(curve, round(x + width * step / 8), -10).click().perform()
+        mouse.move_to_element_with_offset(curve, round(x), -10).click().perform()
         assert player.step == step
     assert player.text(".ps-share").startswith("GPU slots at step 2:")
 
@@ -149,9 +142,7 @@ def test_the_score_outlives_the_window(player: Page) -> None:
     player.driver.get(address)
     player.ready().click("predict")
     assert player.text(".ps-score") == "1 of 1 right"
-    player.js(
-        "Object.keys(localStorage).forEach((k) => localStorage.setItem(k, '{\"asked\": -1}'))"
-    )
+    player.js("Object.keys(localStorage).forEach((k) => localStorage[k] = '{\"asked\": -1}')")
     player.driver.refresh()
     player.ready()
     assert player.data("ready") == "true", "what is stored there is not believed"
@@ -347,8 +338,7 @@ def test_a_damaged_timeline_is_told_and_not_a_blank_page(page: Page, tmp_path: P
     RUN.to_html(tmp_path / "run.html")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     begin = text.index('<template class="pagesim-timeline">') + 35
-    (tmp_path / "cut.html").write_text(
-        text[: begin + 200] + text[text.index("</template>") :], encoding="utf-8"
-    )
+    cut = text[: begin + 200] + text[text.index("</template>") :]
+    (tmp_path / "cut.html").write_text(cut, encoding="utf-8")
     assert page.open(tmp_path / "cut.html").data("ready") == "error"
     assert page.text(".ps-problem").startswith("This timeline cannot be shown:")

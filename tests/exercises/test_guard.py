@@ -219,9 +219,8 @@ def test_a_changed_argument_is_named_and_the_case_stays() -> None:
         return values
 
     answer = tried(sorts)
-    assert answer.problem == (
-        "The function changed its argument 1 from [3, 1, 2] to [1, 2, 3]: work on a copy."
-    )
+    said = "The function changed its argument 1 from [3, 1, 2] to [1, 2, 3]: work on a copy."
+    assert answer.problem == said
     assert CASE.args == ([3, 1, 2],)
     nan = float("nan")
     assert attempt(lambda a, b: a, Case(([nan], {"a": [1]}))).problem == ""

@@ -137,8 +137,7 @@ def test_what_is_smaller() -> None:
                                                        ([2], "a", True, None, 0),
                                                        ([4], "a", True, None, 0)]  # fmt: skip
     assert list(smaller([1.5, 2.0])) == [[2.0], [1.5], [2.0, 2.0]]
-    assert [size(value) for value in ([], [0], "ab", {"a": 1}, None, float("inf"))] == [
-        *(1, 2, 3, 5, 1, 1)
-    ]
+    sizes = [size(value) for value in ([], [0], "ab", {"a": 1}, None, float("inf"))]
+    assert sizes == [1, 2, 3, 5, 1, 1]
     for value in ([3, [4, 5, 6]], [(2, 3), (1, 7)], 9):
         assert all(size(less) < size(value) for less in smaller(value))

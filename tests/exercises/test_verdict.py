@@ -120,9 +120,8 @@ def test_where_a_long_answer_differs_is_named() -> None:
     long = Case((list(range(9)), 90, 10))
     verdict = SLOTS.judge(long, Answer([*range(89), 0]))
     assert verdict is not None and (verdict.yours, verdict.expected) == ("… [0]", "… [89]")
-    assert verdict.why.startswith(
-        "The first difference is at [89]: yours is 0, right is 89. Token 89 is in logical"
-    )
+    why = "The first difference is at [89]: yours is 0, right is 89. Token 89 is in logical"
+    assert verdict.why.startswith(why)
 
 
 def test_an_answer_of_another_shape_never_breaks_the_check() -> None:

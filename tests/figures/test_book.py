@@ -39,11 +39,8 @@ def drawn(request: pytest.FixtureRequest) -> tuple[str, Picture]:
 def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
     """Each text with what was painted last under its middle; None is the sheet."""
     patches = sorted(figure.axes[0].patches, key=lambda patch: patch.get_zorder())
-    opaque = [
-        (patch.get_window_extent(), patch)
-        for patch in patches
-        if to_rgba(patch.get_facecolor())[3] == 1
-    ]
+    painted = [patch for patch in patches if to_rgba(patch.get_facecolor())[3] == 1]
+    opaque = [(patch.get_window_extent(), patch) for patch in painted]
     found = []
     for text in figure.axes[0].texts:
         box = text.get_window_extent()

@@ -164,10 +164,9 @@ def test_sharing_of_recorded_samples(trace: Path) -> None:
 def test_a_timeline_of_v1_tells_what_the_simulation_counted() -> None:
     """The null block is in no share, and what is cached and free is apart; a wait is not known."""
     requests = [Request(str(i), 0.0, 1024, 40, (7, i)) for i in range(4)]
+    given: dict[str, Any] = {"pool": 1600, "record": True, "progress": False}
     for window in (None, 200):
-        run = simulate(
-            requests, policy="v1", pool=1600, sliding_window=window, record=True, progress=False
-        )
+        run = simulate(requests, policy="v1", sliding_window=window, **given)
         log = sources.log_of(run.timeline)
         steps = [i for i in range(len(log)) if log.at(i).batch]
         assert run.preemptions or window

@@ -65,6 +65,5 @@ def test_contributing_draws_the_layers() -> None:
     (floors,) = (each for each in contracts["contracts"] if each["id"] == "floors")
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     (drawn,) = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert [line.split() for line in drawn.splitlines()] == [
-        layer.split(" | ") for layer in floors["layers"]
-    ]
+    layers = [layer.split(" | ") for layer in floors["layers"]]
+    assert [line.split() for line in drawn.splitlines()] == layers

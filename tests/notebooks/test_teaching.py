@@ -73,20 +73,15 @@ def test_the_numbers_are_those_of_the_registry_and_the_chapters() -> None:
 def test_the_exercises_of_a_session_and_of_a_lab_fit_into_it() -> None:
     starred = re.findall(r"(\d+\.\d) (★+)", PLANS)
     assert all(len(stars) == KNOWN[number].stars for number, stars in starred)
-    labs = [
-        row.split(" | ")[2].split(", or ")
-        for row in re.findall(r"^\| \d+ \| chapter.+", PLANS, re.M)
-    ]
+    rows = re.findall(r"^\| \d+ \| chapter.+", PLANS, re.M)
+    labs = [row.split(" | ")[2].split(", or ") for row in rows]
     classes = re.findall(r"^\| \d \| (.+?) \| (\d+) to (\d+) \| (.+?) \| (\d+)", PLANS, re.M)
     assert len(labs) == 10 and len(classes) == 6
     for lab in (one for each in labs for one in each):
         assert longest(lab) <= 90, lab
     for row, least, most, home, at_home in classes:
-        assert (shortest(row), longest(row), shortest(home)) == (
-            int(least),
-            int(most),
-            int(at_home),
-        )
+        told = [int(minutes) for minutes in (least, most, at_home)]
+        assert [shortest(row), longest(row), shortest(home)] == told
         assert longest(row) <= 35, row
 
 

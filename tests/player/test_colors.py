@@ -95,6 +95,5 @@ def test_python_and_the_player_have_one_palette(node: Any) -> None:
     assert tuple(palette) == style.OKABE_ITO == colors.OKABE_ITO
     lines = [sheet.LINES.get(sign, "") for sign in colors.PATTERNS]
     assert patterns == lines
-    assert [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)] == list(
-        colors.PATTERNS
-    )
+    drawn = [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)]
+    assert drawn == list(colors.PATTERNS)

@@ -47,9 +47,8 @@ def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
     code = "return [1, 4, 6].map((i) => run.percent(i));"
     found = node(code, text)
     parts = [(3, 1, 0), (6, 0, 2), (4, 0, 2)]
-    assert found == [
-        pytest.approx([100 * slots / 12 for slots in (*part, 12 - sum(part))]) for part in parts
-    ]
+    shares = [[100 * slots / 12 for slots in (*part, 12 - sum(part))] for part in parts]
+    assert found == [pytest.approx(share) for share in shares]
 
 
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:

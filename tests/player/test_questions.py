@@ -234,9 +234,8 @@ def test_what_is_typed_is_read(node: Any) -> None:
     code = "const s = run.at(2); "
     code += "return given.tries.map((text) => player.blocksIn(s, text));"
     tries = ["6", "6, 7 8", "#6", "block 6", "s1", "S1", "s3", "x7", "-1", "6.5", ""]
-    assert node(code, small(), tries=tries) == [
-        *([6], [6, 7, 8], [6], [6], [2, 3], [2, 3], [], [], [], [], [])
-    ]
+    found = node(code, small(), tries=tries)
+    assert found == [[6], [6, 7, 8], [6], [6], [2, 3], [2, 3], *[[]] * 5]
 
 
 def test_a_question_for_several_blocks_wants_all_of_them(node: Any) -> None:

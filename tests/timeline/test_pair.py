@@ -48,10 +48,8 @@ def test_a_notebook_shows_both() -> None:
 
 def test_recorded_simulations_can_be_compared() -> None:
     stream = pagesim.workload.paper_sharegpt(3, seed=0)
-    one, other = (
-        pagesim.simulate(stream, pool=4096, block_size=size, record=True, progress=False)
-        for size in (16, 32)
-    )
+    given: Any = {"pool": 4096, "record": True, "progress": False}
+    one, other = (pagesim.simulate(stream, block_size=size, **given) for size in (16, 32))
     pair = pagesim.compare(one, other)
     assert pair.runs == (one.timeline, other.timeline)
     for run, clock in zip(pair.runs, pair.clocks, strict=True):

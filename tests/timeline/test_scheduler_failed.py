@@ -160,8 +160,6 @@ def test_other_calls_that_fail_are_named_as_calls() -> None:
             with pytest.raises((TypeError, UsageError)):
                 e.scheduler.add_seq_group(nonsense)
     failed = [event for event in run if event.kind == "failed"]
-    assert [(event.called, event.subject) for event in failed] == [
-        ("add_seq_group", None),
-        ("add_seq_group", 0),
-    ]
+    assert {event.called for event in failed} == {"add_seq_group"}
+    assert [event.subject for event in failed] == [None, 0]
     assert run.at(-1).queues == in_queues(("a",), (), ())

@@ -45,10 +45,8 @@ def test_states_and_steps(tmp_path: Path) -> None:
     assert [run.at(i).requests for i in range(4)] == [*[{"x": 1, 5: 2}] * 3, {"x": 1}]
     assert [event.step for event in run] == [1, 1, 1, None]
     assert run[2].moves[0].sequence == 2, "of the request in the queue"
-    assert [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled] == [
-        ("x", 1, 7, True),
-        (5, None, 1, False),
-    ]
+    told = [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled]
+    assert told == [("x", 1, 7, True), (5, None, 1, False)]
     assert reloaded(run, tmp_path / "again.jsonl")[1:].at(0) == run.at(1)
 
 
