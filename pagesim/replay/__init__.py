@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
-from pagesim.files.jsonl import Json, JsonObject, Lines, numbered_lines, objects
+from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
 from pagesim.replay import record_vllm
 from pagesim.replay.block_layer import (
     BlockManagerPlayer,
@@ -91,7 +91,9 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     header = next(objects(read, name, TraceError), (1, {}))[1]
     ended = ""
     if header.get("format") == record_vllm.FORMAT:
-        read, ended = _whole(read), "it was cut off: the program was killed, or still runs"
+        # Only lines that were written to their end.
+        read = ((number, raw) for number, raw in read if raw.endswith(b"\n"))
+        ended = "it was cut off: the program was killed, or still runs"
     lines = objects(read, name, TraceError)
     players = _chosen(PLAYERS, header, "format", name)
     player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
@@ -120,11 +122,6 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
                 mismatch = _compare(player, operation, f"{name}:{line}", begin)
                 equal += mismatch is None
     return ReplayResult(name, kind, equal, total, mismatch, tuple(runs), ended)
-
-
-def _whole(lines: Lines) -> Lines:
-    """The lines that were written to their end."""
-    return ((number, raw) for number, raw in lines if raw.endswith(b"\n"))
 
 
 def _why_ended(operation: JsonObject) -> str:
