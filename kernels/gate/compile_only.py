@@ -9,10 +9,10 @@ This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels
 it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 """
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import torch
 
@@ -69,13 +69,6 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
     _DRIVER.use(name, target)
     import_module("triton").runtime.driver.set_active(_DRIVER)
     found: list[Launch] = []
-    with _launches_compile(found), _pretended(name):
-        call()
-    return found
-
-
-@contextlib.contextmanager
-def _launches_compile(found: list[Launch]) -> Iterator[None]:
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
 
@@ -84,22 +77,13 @@ def _launches_compile(found: list[Launch]) -> Iterator[None]:
         found.append((self.fn.__name__, kernel, keywords))
         return kernel
 
-    jit.run = build
-    try:
-        yield
-    finally:
-        jit.run = run
-
-
-@contextlib.contextmanager
-def _pretended(name: str) -> Iterator[None]:
-    """Launchers accept CPU tensors, and choose the configuration of the chip `name`."""
-    decide, target = mode.decide, configs.target
+    # Launchers accept CPU tensors, and choose the configuration of the chip `name`. What they ask
+    # is looked up in its module at each call, so replacing it there is enough.
     here = mode.Backend("compiled", f"compiling for {name}", "cpu")
-    try:
-        # Both are looked up in their modules at each call, so replacing them there is enough.
-        mode.decide = lambda: here  # type: ignore[assignment]
-        configs.target = lambda device: name
-        yield
-    finally:
-        mode.decide, configs.target = decide, target
+    with (
+        patch.object(jit, "run", build),
+        patch.object(mode, "decide", lambda: here),
+        patch.object(configs, "target", lambda device: name),
+    ):
+        call()
+    return found
