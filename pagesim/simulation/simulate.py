@@ -21,7 +21,7 @@ from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.policy import Own, Policy, policy_of
-from pagesim.simulation.report import Comparison, compare
+from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
@@ -124,7 +124,10 @@ class Simulation:
         """
         if not isinstance(other, Simulation):
             raise TypeError(f"other must be a Simulation, not {other!r} ({type(other).__name__})")
-        return compare(self, other)
+        names = (self.policy, other.policy)
+        if self.policy == other.policy:
+            names = (f"{self.policy} (1)", f"{other.policy} (2)")
+        return compare(names, measures(self.summary()), measures(other.summary()))
 
     def __repr__(self) -> str:
         return (
