@@ -74,7 +74,9 @@ def _play(
     for request in requests:
         allocator, tables = _prompt(request, n, block_size)
         for _ in range(request.output_tokens):
-            used, named = used + _used(allocator), named + _named(tables)
+            free = allocator.get_num_free_blocks(Device.GPU)
+            used += allocator.get_num_total_blocks(Device.GPU) - free
+            named += sum(len(table.physical_block_ids) for table in tables)
             if branch is not None:
                 tables = _branch(tables, branch.integers(n, size=n).tolist())
             for table in tables:
@@ -109,12 +111,3 @@ def _branch(tables: list[BlockTable], parents: list[int]) -> list[BlockTable]:
     for index in set(range(len(tables))).difference(parents):
         tables[index].free()
     return children
-
-
-def _used(allocator: CpuGpuBlockAllocator) -> int:
-    total = allocator.get_num_total_blocks(Device.GPU)
-    return total - allocator.get_num_free_blocks(Device.GPU)
-
-
-def _named(tables: list[BlockTable]) -> int:
-    return sum(len(table.physical_block_ids) for table in tables)
