@@ -11,6 +11,7 @@ it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 
 from collections.abc import Callable
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -23,33 +24,8 @@ if TYPE_CHECKING:
     from triton.backends.compiler import GPUTarget
 
 
-class _Driver:
-    """All that triton asks of a driver before it compiles; one pretended device a target."""
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._target: GPUTarget | None = None
-
-    def use(self, name: str, target: "GPUTarget") -> None:
-        if name not in self._names:
-            self._names.append(name)
-        self._name, self._target = name, target
-
-    def get_current_target(self) -> "GPUTarget | None":
-        return self._target
-
-    def get_current_device(self) -> int:
-        # Triton keeps what it has compiled by device: two targets must not share one.
-        return self._names.index(self._name)
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_active_torch_device(self) -> torch.device:
-        return torch.device("cpu")
-
-
-_DRIVER = _Driver()
+_CHIPS: list[str] = []
+"""Each pretends to be the device of its number: triton keeps what it has compiled by device."""
 Launch = tuple[str, Any, dict[str, Any]]
 """A kernel's name, what became of it, and its constants."""
 
@@ -66,8 +42,16 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
             f"this process can also run kernels ({mode.decide().reason}): start Python with "
             f"{mode.COMPILE_ONLY}=1, or use python -m pagesim.kernels.gate"
         )
-    _DRIVER.use(name, target)
-    import_module("triton").runtime.driver.set_active(_DRIVER)
+    if name not in _CHIPS:
+        _CHIPS.append(name)
+    # All that triton asks of a driver before it compiles.
+    driver = SimpleNamespace(
+        get_current_target=lambda: target,
+        get_current_device=lambda: _CHIPS.index(name),
+        get_current_stream=lambda device: 0,
+        get_active_torch_device=lambda: torch.device("cpu"),
+    )
+    import_module("triton").runtime.driver.set_active(driver)
     found: list[Launch] = []
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
