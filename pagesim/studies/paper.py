@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from pagesim.simulation import PAPER_POOL, Paged, Simulation, simulate
-from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
+from pagesim.studies.sharing import beam_search, parallel_sampling
 from pagesim.workload import Workload
 from pagesim.workload.synthetic import Lengths, requests_of
 
@@ -165,7 +165,7 @@ def figure_15(
         f"Memory saved by sharing, {dataset} (Figure 15)",
         "% of the blocks without sharing",
         {
-            "parallel sampling": {str(w): parallel_sampling_by_lengths(many, w) for w in widths},
+            "parallel sampling": {str(w): parallel_sampling(many, w) for w in widths},
             "beam search": {str(w): beam_search(few, w, seed=seed) for w in widths},
         },
         FIGURE_15[dataset],
