@@ -19,36 +19,23 @@ from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
-from pagesim.replay import record_vllm
-from pagesim.replay.block_layer import (
-    BlockManagerPlayer,
-    BlockTablePlayer,
-    Player,
-    UnknownNameError,
-)
-from pagesim.replay.scheduler import SchedulerPlayer
-from pagesim.replay.v1 import (
-    BlockPoolPlayer,
-    FreeQueuePlayer,
-    KVCacheManagerPlayer,
-    RecordedSchedulerPlayer,
-    V1SchedulerPlayer,
-)
+from pagesim.replay import block_layer, record_vllm, scheduler, v1
+from pagesim.replay.block_layer import Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
 PLAYERS: dict[str, dict[str, type[Player]]] = {
     "pagesim-trace/1": {
-        "block_table": BlockTablePlayer,
-        "block_manager": BlockManagerPlayer,
-        "scheduler": SchedulerPlayer,
+        "block_table": block_layer.BlockTablePlayer,
+        "block_manager": block_layer.BlockManagerPlayer,
+        "scheduler": scheduler.SchedulerPlayer,
     },
     "pagesim-v1-trace/1": {
-        "free_queue": FreeQueuePlayer,
-        "block_pool": BlockPoolPlayer,
-        "kv_cache_manager": KVCacheManagerPlayer,
-        "scheduler": V1SchedulerPlayer,
+        "free_queue": v1.FreeQueuePlayer,
+        "block_pool": v1.BlockPoolPlayer,
+        "kv_cache_manager": v1.KVCacheManagerPlayer,
+        "scheduler": v1.V1SchedulerPlayer,
     },
-    record_vllm.FORMAT: {"scheduler": RecordedSchedulerPlayer},
+    record_vllm.FORMAT: {"scheduler": v1.RecordedSchedulerPlayer},
 }
 T = TypeVar("T")
 IGNORED = ("i", "op", "args", "state_after_error")
