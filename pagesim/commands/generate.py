@@ -61,9 +61,7 @@ def _folder(model: str) -> Path:
 )
 @click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
 @click.option(
-    "--blocks",
-    type=COUNT,
-    help="Blocks in the pool.  [default: enough for all prompts at once]",
+    "--blocks", type=COUNT, help="Blocks in the pool.  [default: enough for all prompts at once]"
 )
 @click.option(
     "--preemption",

@@ -4,6 +4,7 @@ Hashes are not recorded, contents are: each hash goes by the name of the first r
 and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
-from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, request_row, whole_state
+from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, told_of_step, whole_state
 
 FIELDS = {
     "salt": "cache_salt",
@@ -46,18 +47,14 @@ class V1Player(Player):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
 
     def pool_state(self, pool: v1.BlockPool) -> JsonObject:
-        cached = [block for block in pool.blocks if block.block_hash is not None]
-        holders: dict[bytes, int] = {}
-        for block in cached:
-            assert block.block_hash is not None
-            holders[block.block_hash] = holders.get(block.block_hash, 0) + 1
+        cached = {b.block_id: b.block_hash for b in pool.blocks if b.block_hash is not None}
         first = {
             self.labels[key]: ids_of(pool.get_cached_block(key) or ())[0]
-            for key, count in holders.items()
+            for key, count in Counter(cached.values()).items()
             if count > 1
         }
         parts = {
-            "cached": {str(block.block_id): self.labels[block.block_hash] for block in cached},  # type: ignore[index]
+            "cached": {str(block_id): self.labels[key] for block_id, key in cached.items()},
             "first": first,
         }
         return {
@@ -116,8 +113,7 @@ class RequestsPlayer(V1Player):
         self.subject.evict_blocks(ids)
 
     def op_reset_prefix_cache(self) -> bool:
-        done: bool = self.subject.reset_prefix_cache()
-        return done
+        return bool(self.subject.reset_prefix_cache())
 
 
 class BlockPoolPlayer(RequestsPlayer):
@@ -232,15 +228,9 @@ class V1SchedulerPlayer(V1Player):
         self.in_flight: list[v1.SchedulerOutput] = []
 
     def state(self) -> JsonObject:
-        scheduler, manager = self.scheduler, self.scheduler.kv_cache_manager
-        alive = {name: its for name, its in self.requests.items() if name in scheduler.requests}
-        return {
-            "waiting": [request.request_id for request in scheduler.waiting],
-            "running": [request.request_id for request in scheduler.running],
-            "reqs": {name: request_row(its) for name, its in alive.items()},
-            "tables": {name: manager.get_block_ids(name)[0] for name in alive},
-            **self.pool_state(manager.block_pool),
-        }
+        state = whole_state(self.scheduler)
+        del state["cached"]  # a list; here the pool says by name what is cached, if anything is
+        return state | self.pool_state(self.scheduler.kv_cache_manager.block_pool)
 
     def op_add(self, request: str, prompt: list[int], **options: Any) -> None:
         self.scheduler.add_request(self.new_request(request, prompt, **options))
@@ -255,23 +245,7 @@ class V1SchedulerPlayer(V1Player):
     def op_schedule(self) -> JsonObject:
         output = self.scheduler.schedule()
         self.in_flight.append(output)
-        known = output.scheduled_cached_reqs
-        told = known.req_ids, known.new_block_ids, known.num_computed_tokens
-        rows = zip(*told, known.num_output_tokens, strict=True)
-        return {
-            "new": [
-                [new.req_id, new.block_ids[0], new.num_computed_tokens]
-                for new in output.scheduled_new_reqs
-            ],
-            "cached": [
-                [name, ids and ids[0], computed, name in known.resumed_req_ids, outputs]
-                for name, ids, computed, outputs in rows
-            ],
-            "tokens": [list(pair) for pair in output.num_scheduled_tokens.items()],
-            "total": output.total_num_scheduled_tokens,
-            "preempted": sorted(output.preempted_req_ids),
-            "finished": sorted(output.finished_req_ids),
-        }
+        return told_of_step(output, set(), {})
 
     def op_update(self, tokens: dict[Name, list[int]]) -> list[list[Any]]:
         answer = self.scheduler.update_from_output(self.in_flight.pop(0), tokens)

@@ -2,7 +2,7 @@
 
 A block belongs to one group at a time, and its bytes serve whichever group has it. So a block of
 every group must have the same number of bytes: the groups have equally many layers, and all layers
-pages of one size. `unify` makes the pages equal; here the layers are dealt out.
+pages of one size. `unify` makes the pages equal; here each group gets a layer in turn.
 
     2 full layers F, 4 sliding S       group 0: F0 F1    group 1: S0 S2    group 2: S1 S3
 

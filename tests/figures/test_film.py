@@ -1,12 +1,16 @@
 """A run as a GIF: its frames, its colours, and what is refused."""
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 import pagesim
 from pagesim import figures
+from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.style import OKABE_ITO
 from tests.timeline.scenes import told
 
@@ -58,6 +62,21 @@ def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], me
     with pytest.raises(pagesim.UsageError, match=message):
         figures.film(run(), tmp_path / name, **words)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_caption_ends_at_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("pagesim.figures.film")
+    titles: list[str] = []
+
+    def drawn(*arguments: Any, title: str, **options: Any) -> Any:
+        titles.append(title)
+        return block_layout(*arguments, title=title, **options)
+
+    monkeypatch.setattr(module, "block_layout", drawn)
+    event = replace(run()[0], caption="up-and-down " * 30)
+    monkeypatch.setattr(pagesim.Timeline, "__getitem__", lambda self, index: event)
+    figures.film(run(), tmp_path / "run.gif", steps=[0, 1])
+    assert titles == ["0. The beginning.", "1. " + " ".join(["up-and-down"] * 7) + "…"]
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:
