@@ -21,8 +21,8 @@ NAME, RIGHT = 112.0, 92.0
 KINDS = {
     "full": ("full attention", style.color_of(0)),
     "window": ("window", style.color_of(2)),
-    "chunks": ("chunks", style.color_of(3)),
-    "states": ("state", style.color_of(4)),
+    "chunks": ("chunks", style.color_of(4)),
+    "states": ("state", style.color_of(3)),
     "latent": ("latent vectors", style.color_of(0)),
     "mixed": ("pages of several sizes", style.color_of(0)),
 }

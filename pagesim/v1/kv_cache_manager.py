@@ -25,9 +25,9 @@ from pagesim.v1.state import note_hits, note_skipped, note_written, read_pool
 RUNNING = RequestStatus.RUNNING
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name | None:
     """Whom a call concerns."""
-    return request.request_id
+    return request.request_id if isinstance(request, Request) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ PREEMPTED = RequestStatus.PREEMPTED
 Blocks = tuple[list[int], ...] | None
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name | None:
     """Whom a decision concerns; a call may be given something else than a request."""
-    return request.request_id
+    return request.request_id if isinstance(request, Request) else None
 
 
 @dataclass(slots=True)

@@ -70,11 +70,9 @@ def is_text(one: click.Parameter) -> bool:
 
 
 def test_every_parameter_of_every_command_has_its_role() -> None:
-    found = {
-        name: {one.name for one in command.params if is_text(one)}
-        for name, command in COMMANDS.items()
-    }
-    assert found == {name: set(roles) for name, roles in ROLES.items()}
+    assert COMMANDS.keys() == ROLES.keys()
+    for name, command in COMMANDS.items():
+        assert {one.name for one in command.params if is_text(one)} == ROLES[name].keys(), name
     typed = {"output": common.OUTPUT_FILE, "made": None, "words": click.STRING}
     for name, roles in ROLES.items():
         for one in COMMANDS[name].params:

@@ -8,14 +8,11 @@ from PIL import Image
 import pagesim
 from pagesim import figures
 from pagesim.figures.style import OKABE_ITO
+from tests.timeline.scenes import told
 
 
 def run() -> pagesim.Timeline:
-    story = pagesim.Story(gpu_blocks=6, block_size=4)
-    story.arrive("Alice was beginning")
-    story.arrive("Call me Ishmael")
-    story.arrive("It was")
-    return story.run
+    return told("Alice was beginning", "Call me Ishmael", "It was", gpu_blocks=6)
 
 
 def test_a_frame_a_step_and_the_last_one_longer(tmp_path: Path) -> None:
@@ -43,9 +40,8 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
     story = run()
     story.save(tmp_path / "run.jsonl.gz")
     one = figures.film(story, tmp_path / "one.gif", steps=[2]).read_bytes()
-    assert (
-        figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[2]).read_bytes() == one
-    )
+    again = figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[2])
+    assert again.read_bytes() == one
 
 
 @pytest.mark.parametrize(

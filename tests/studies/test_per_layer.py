@@ -59,13 +59,9 @@ def test_the_player_is_given_both_groups_to_the_end() -> None:
     assert full.sequences == kept.sequences == ["s0", "s1", "s2"]
     for run in compared.runs:
         assert not run.at(-1).tables, "all requests have ended"
-    with_null = [
-        name
-        for step in range(len(kept))
-        for name, table in kept.at(step).tables.items()
-        if 0 in table.block_ids
-    ]
-    assert set(with_null) == {"s0", "s1", "s2"}, "each request outgrows the window"
+    tables = [pair for step in range(len(kept)) for pair in kept.at(step).tables.items()]
+    with_null = {name for name, table in tables if 0 in table.block_ids}
+    assert with_null == {"s0", "s1", "s2"}, "each request outgrows the window"
     assert "A window of 8 tokens" in compared._repr_html_()
 
 

@@ -35,38 +35,20 @@ SIZES = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 4096,
 }
+
+
+def theta(value: float) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_theta": value, "rope_type": "default"}}
+
+
+TIED = {"tie_word_embeddings": True, "rms_norm_eps": 1e-5}
+BIASED = {"attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-5}
 # Family, dtype of the files, and what is particular.
 FOLDERS: dict[str, tuple[str, torch.dtype, dict[str, Any]]] = {
-    "llama3": (
-        "Llama",
-        torch.bfloat16,
-        {
-            "tie_word_embeddings": True,
-            "rope_parameters": LLAMA3,
-            "head_dim": 16,
-            "rms_norm_eps": 1e-5,
-        },
-    ),
-    "qwen2": (
-        "Qwen2",
-        torch.float16,
-        {"rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}},
-    ),
-    "qwen3": (
-        "Qwen3",
-        torch.bfloat16,
-        {"head_dim": 16, "rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}},
-    ),
-    "sharded": (
-        "Llama",
-        torch.float32,
-        {
-            "attention_bias": True,
-            "mlp_bias": True,
-            "rms_norm_eps": 1e-5,
-            "rope_parameters": {"rope_theta": 1e5, "rope_type": "default"},
-        },
-    ),
+    "llama3": ("Llama", torch.bfloat16, {**TIED, "rope_parameters": LLAMA3, "head_dim": 16}),
+    "qwen2": ("Qwen2", torch.float16, theta(1e6)),
+    "qwen3": ("Qwen3", torch.bfloat16, {"head_dim": 16, **theta(1e6)}),
+    "sharded": ("Llama", torch.float32, {**BIASED, **theta(1e5)}),
 }
 
 

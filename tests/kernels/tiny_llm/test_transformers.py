@@ -19,6 +19,7 @@ from tests.kernels.tiny_llm.make_goldens import (
     error,
     logits_of,
     random_model,
+    theta,
 )
 
 pytest.importorskip("transformers", reason="transformers is not installed: goldens stand for it")
@@ -26,10 +27,6 @@ pytest.importorskip("transformers", reason="transformers is not installed: golde
 pytestmark = pytest.mark.transformers
 
 TOKENS = np.random.default_rng(1).integers(0, 64, 157)
-
-
-def theta(value: float) -> dict[str, Any]:
-    return {"rope_parameters": {"rope_theta": value, "rope_type": "default"}}
 
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -169,12 +169,8 @@ def test_block_copies_are_followed_through_their_table_of_addresses() -> None:
     caches = [torch.randn(6, 4, 2, 8) for _ in range(4)]
     pairs = torch.tensor([[0, 1], [1, 2], [3, 2], [3, 4], [5, 3]])
     trace = kernels.xray(kernels.copy_blocks, caches[:2], caches[2:], pairs).check()
-    assert {a.tensor for p in trace.programs for a in p.of("write")} == {
-        "k_caches[0]",
-        "k_caches[1]",
-        "v_caches[0]",
-        "v_caches[1]",
-    }
+    targets = {a.tensor for p in trace.programs for a in p.of("write")}
+    assert targets == {"k_caches[0]", "k_caches[1]", "v_caches[0]", "v_caches[1]"}
     assert kernels.xray(kernels.online_softmax, torch.randn(3, 20)).check().ownership is None
 
 

@@ -67,16 +67,6 @@ def test_the_papers_pool_has_seven_whole_roots_and_five_smaller_ones() -> None:
     assert allocator.allocate(513) == (7 * 2048, 1024)
 
 
-def test_two_roots_never_merge_into_a_larger_one() -> None:
-    allocator = BuddyAllocator(32, 16)
-    starts = [allocator.allocate(16), allocator.allocate(16)]
-    for stretch in starts:
-        assert stretch is not None
-        allocator.free(stretch[0])
-    assert allocator.free_stretches() == [(0, 16), (16, 16)]
-    assert allocator.allocate(17) is None
-
-
 def test_the_lowest_address_of_the_smallest_stretch_is_taken() -> None:
     buddies = BuddyAllocator(64, 64)
     assert [buddies.allocate(size) for size in (5, 16, 3)] == [(0, 8), (16, 16), (8, 4)]
