@@ -97,6 +97,8 @@ def test_a_call_that_finds_no_block_changes_nothing(groups: list[object], blocks
         assert story.run.at(-1) == story.manager.state()
         for writer in story.writers:
             assert writer.seq.num_computed_tokens == writer.seq.num_tokens
+            for table, spec in zip(writer.tables, story.manager.kv_cache_groups, strict=True):
+                assert len(table) * spec.block_size >= writer.seq.num_tokens
     assert done > 60 and (full > 3 or blocks == 30)
 
 

@@ -10,6 +10,7 @@ from pagesim import v1
 from pagesim.timeline import Timeline, TimelineError
 from pagesim.timeline.events import Lookup
 from tests.timeline.hostile import write
+from tests.timeline.runs import recorded
 
 GROUPS = [
     {"kind": "full", "block_size": 4},
@@ -146,6 +147,26 @@ def test_each_kind_is_asked_until_all_agree() -> None:
     run, found = asked(v1.FullAttentionSpec(4), *windows, v1.SlidingWindowSpec(4, sliding_window=5))
     assert [lookup.groups for lookup in run[0].lookups] == [(0,), (1, 2), (3,), (1, 2), (3,)]
     assert "windows of groups 1 and 2" in run[0].caption
+
+
+def test_what_is_found_and_written_lies_where_the_table_says() -> None:
+    kinds: set[str] = set()
+    for seed in range(12):
+        run = recorded("groups", seed, 150)
+        for i, event in enumerate(run):
+            tables = run.at(i + 1).tables if event.effects else {}
+            for effect in event.effects:
+                if effect.kind not in ("hit", "write") or effect.table not in tables:
+                    continue
+                group, ids = run.at(0).group_of(effect.table), tables[effect.table].block_ids
+                if group.kind == "mamba" and effect.kind == "write":  # a state inside a chunk, too
+                    assert effect.block in ids
+                    continue
+                assert effect.first is not None
+                assert ids[(effect.first + effect.count - 1) // group.block_size] == effect.block
+                assert effect.count == group.block_size or effect.kind == "write"
+                kinds.add(f"{effect.kind} {group.kind}")
+    assert kinds == {"hit full", "hit window", "hit mamba", "write full", "write window"}
 
 
 def test_with_one_group_a_lookup_is_no_event() -> None:

@@ -50,7 +50,7 @@ class GroupsRun(Source):
             policy=self.random.choice(["fcfs", "priority"]),
         )
         cache = v1.CacheConfig(
-            num_gpu_blocks=self.random.choice([24, 40]),
+            num_gpu_blocks=self.random.choice([32, 60]) * len(groups) // groups[0].block_size,
             groups=groups,
             enable_prefix_caching=caching,
             retention_interval=self.random.choice([0, None]),
@@ -99,7 +99,7 @@ class GroupsRun(Source):
         if rare(self.random):
             self.scheduler.reset_prefix_cache(reset_running_requests=not self.in_flight)
         else:
-            self.scheduler.kv_cache_manager.evict_blocks({self.random.randrange(1, 20)})
+            self.scheduler.kv_cache_manager.evict_blocks({self.random.randrange(1, 16)})
 
     def update(self) -> None:
         output, names = self.in_flight.pop(0)
