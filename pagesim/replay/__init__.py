@@ -6,7 +6,7 @@ except the state that a *failed* operation left behind in vLLM V0: pagesim rolls
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 
 ``record_vllm`` is the one file that records a user's own vLLM. ``block_layer`` and ``scheduler``
-replay V0, and ``v1`` replays V1.
+replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV cache groups.
 """
 
 import inspect
@@ -34,6 +34,11 @@ from pagesim.replay.v1 import (
     RecordedSchedulerPlayer,
     V1SchedulerPlayer,
 )
+from pagesim.replay.v1_groups import (
+    CoordinatorPlayer,
+    GroupsManagerPlayer,
+    GroupsSchedulerPlayer,
+)
 from pagesim.timeline import Timeline, record
 
 PLAYERS: dict[str, dict[str, type[Player]]] = {
@@ -47,6 +52,11 @@ PLAYERS: dict[str, dict[str, type[Player]]] = {
         "block_pool": BlockPoolPlayer,
         "kv_cache_manager": KVCacheManagerPlayer,
         "scheduler": V1SchedulerPlayer,
+    },
+    "pagesim-v1-groups-trace/1": {
+        "coordinator": CoordinatorPlayer,
+        "kv_cache_manager": GroupsManagerPlayer,
+        "scheduler": GroupsSchedulerPlayer,
     },
     record_vllm.FORMAT: {"scheduler": RecordedSchedulerPlayer},
 }

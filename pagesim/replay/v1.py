@@ -4,7 +4,7 @@ Hashes are not recorded, contents are: each hash goes by the name of the first r
 and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from pagesim import v1
@@ -44,6 +44,14 @@ class V1Player(Player):
     def name_contents(self, request: v1.Request) -> None:
         for index, block_hash in enumerate(request.block_hashes):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
+
+    def told(self, ids: Sequence[list[int]]) -> list[Any]:
+        """The ids of the only group, as a recording has them."""
+        return ids[0]
+
+    def row(self, request: v1.Request) -> list[Any]:
+        """How far a request is."""
+        return request_row(request)
 
     def pool_state(self, pool: v1.BlockPool) -> JsonObject:
         cached = [block for block in pool.blocks if block.block_hash is not None]
@@ -175,13 +183,13 @@ class KVCacheManagerPlayer(RequestsPlayer):
         self.found: Named[Any, Any] = Named()
 
     def state(self) -> JsonObject:
-        tables = {name: self.manager.get_block_ids(name)[0] for name in self.requests}
+        tables = {name: self.told(self.manager.get_block_ids(name)) for name in self.requests}
         return {"tables": tables, **self.pool_state(self.manager.block_pool)}
 
     def op_computed(self, request: str) -> JsonObject:
         blocks, num_tokens, _ = self.manager.get_computed_blocks(self.requests[request])
         self.found[request] = blocks, num_tokens
-        return {"blocks": blocks.get_block_ids()[0], "num_tokens": num_tokens}
+        return {"blocks": self.told(blocks.get_block_ids()), "num_tokens": num_tokens}
 
     def op_allocate(
         self, request: str, num_new_tokens: int, use_computed: bool = False, **options: Any
@@ -193,7 +201,7 @@ class KVCacheManagerPlayer(RequestsPlayer):
             return {"blocks": None}
         its.num_computed_tokens += num_found
         its.status = v1.RequestStatus.RUNNING
-        return {"blocks": new.get_block_ids()[0]}
+        return {"blocks": self.told(new.get_block_ids())}
 
     def op_advance(self, request: str, n: int) -> None:
         self.requests[request].num_computed_tokens += n
@@ -237,8 +245,8 @@ class V1SchedulerPlayer(V1Player):
         return {
             "waiting": [request.request_id for request in scheduler.waiting],
             "running": [request.request_id for request in scheduler.running],
-            "reqs": {name: request_row(its) for name, its in alive.items()},
-            "tables": {name: manager.get_block_ids(name)[0] for name in alive},
+            "reqs": {name: self.row(its) for name, its in alive.items()},
+            "tables": {name: self.told(manager.get_block_ids(name)) for name in alive},
             **self.pool_state(manager.block_pool),
         }
 
@@ -260,11 +268,11 @@ class V1SchedulerPlayer(V1Player):
         rows = zip(*told, known.num_output_tokens, strict=True)
         return {
             "new": [
-                [new.req_id, new.block_ids[0], new.num_computed_tokens]
+                [new.req_id, self.told(new.block_ids), new.num_computed_tokens]
                 for new in output.scheduled_new_reqs
             ],
             "cached": [
-                [name, ids and ids[0], computed, name in known.resumed_req_ids, outputs]
+                [name, ids and self.told(ids), computed, name in known.resumed_req_ids, outputs]
                 for name, ids, computed, outputs in rows
             ],
             "tokens": [list(pair) for pair in output.num_scheduled_tokens.items()],
