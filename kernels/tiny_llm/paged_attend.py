@@ -6,7 +6,9 @@ Each class is made for one step, and called once a layer, as a model's `attend`:
     hidden = model(tokens, positions, attend)    # batch: a step's attention metadata
 
 A call writes the new tokens' keys and values at their slots, then answers every query through its
-sequence's table. Prefills come first in a batch; a decode is a sequence with one query.
+sequence's table. Prefills come first in a batch; a decode is a sequence with one query. A window
+is the number of tokens that a query sees, 0 for all. Layers with different windows, or with tables
+of different groups, have an object each: `of_step` makes them.
 
 Only the slots below seq_len count. Where whole pages are gathered, the others are masked and set to
 zero: NaN or infinity that another request left there would outlast the mask, as 0 · NaN is NaN.
@@ -14,7 +16,7 @@ zero: NaN or infinity that another request left there would outlast the mask, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,15 +26,44 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from pagesim import kernels
 from pagesim.kernels import reference
-from pagesim.kernels.runtime.inputs import Plan
+from pagesim.kernels.runtime.inputs import NO_WINDOW, Plan
 from pagesim.kernels.tiny_llm.model import Attend
 
 Pool = Any
 """Its ``keys`` and ``values`` are a tensor a layer: `pagesim.cache.KVPool` is one."""
 Batch = Any
 """A step's attention metadata, as in `pagesim.cache`."""
-Backend = Callable[[Pool, Batch], Attend]
-"""Makes a step's `attend` of a pool and its attention metadata."""
+Backend = Callable[..., Attend]
+"""Makes a step's `attend` of a pool, its attention metadata and, if there is one, a window."""
+
+
+def of_step(backend: Backend, pool: Pool, batch: Batch, sliding_windows: Sequence[int]) -> Attend:
+    """Make one `attend` for all layers of a model; sliding_windows is as in its `Config`.
+
+    `batch.groups` has the batch with the tables and slots of each group. Layers of one window take
+    turns with the groups of this window, as V1 deals them out, or share a group that keeps all
+    tokens. What a group's layers share is made once. ValueError if a layer's blocks are not kept.
+    """
+    groups = list(getattr(batch, "groups", (batch,)))
+    kept = [getattr(group, "sliding_window", None) or 0 for group in groups]
+    if not any((*sliding_windows, *kept)):
+        return backend(pool, batch)
+    made: dict[tuple[int, int], Attend] = {}
+    layers: list[Attend] = []
+    for layer, window in enumerate(sliding_windows or [0] * len(pool.keys)):
+        its = [i for i, keeps in enumerate(kept) if keeps == window] or [
+            i for i, keeps in enumerate(kept) if keeps == 0
+        ]
+        if not its:
+            raise ValueError(
+                f"layer {layer} attends to {window or 'all'} tokens, but the groups of the cache "
+                f"keep windows of {kept}"
+            )
+        group = its[list(sliding_windows[:layer]).count(window) % len(its)]
+        if (group, window) not in made:
+            made[group, window] = backend(pool, groups[group], *[window] * (window > 0))
+        layers.append(made[group, window])
+    return lambda layer, q, k, v: layers[layer](layer, q, k, v)
 
 
 class Triton:
@@ -41,8 +72,8 @@ class Triton:
     Tables, lengths and slots are checked in the first layer; its plans serve the others.
     """
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.window = pool, {"sliding_window": window}
         prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
         self.slots, tables, starts, lens, contexts = (
             torch.from_numpy(array).to(pool.keys[0].device)
@@ -61,25 +92,30 @@ class Triton:
 
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         caches, n = (self.pool.keys[layer], self.pool.values[layer]), self.split
-        self.run(kernels.reshape_and_cache, kernels.plan_write, k, v, *caches, self.slots)
+        self.run(kernels.reshape_and_cache, kernels.plan_write, {}, k, v, *caches, self.slots)
         out = []
         if n:
             prompts = q[:n], *caches, *self.prompts
-            out.append(self.run(kernels.paged_prefill, kernels.plan_prefill, *prompts))
+            out.append(self.run(kernels.paged_prefill, kernels.plan_prefill, self.window, *prompts))
         if n < len(q):
             out.append(self.decode(q[n:], k[n:], v[n:], *caches))
         return torch.cat(out)
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
-        return self.run(kernels.paged_attention_v2, kernels.plan_decode, q, *caches, *self.decodes)
+        decodes = q, *caches, *self.decodes
+        return self.run(kernels.paged_attention_v2, kernels.plan_decode, self.window, *decodes)
 
     def run(
-        self, kernel: Callable[..., Tensor], plan: Callable[..., Plan], *arguments: Tensor
+        self,
+        kernel: Callable[..., Tensor],
+        plan: Callable[..., Plan],
+        window: dict[str, int],
+        *arguments: Tensor,
     ) -> Tensor:
         """The kernel's answer, by the plan that the first layer's call has made."""
         if kernel not in self.plans:
-            self.plans[kernel] = plan(*arguments)
-        return kernel(*arguments, plan=self.plans[kernel])
+            self.plans[kernel] = plan(*arguments, **window)
+        return kernel(*arguments, **window, plan=self.plans[kernel])
 
 
 class Fused(Triton):
@@ -87,7 +123,7 @@ class Fused(Triton):
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
         decodes = q, k, v, *caches, self.decodes[0], self.contexts
-        return self.run(kernels.fused_decode, kernels.plan_fused_decode, *decodes)
+        return self.run(kernels.fused_decode, kernels.plan_fused_decode, self.window, *decodes)
 
 
 class Span(NamedTuple):
@@ -101,7 +137,7 @@ class Span(NamedTuple):
     mask: Tensor
     """[sequences, 1, queries, W · block_size]: True where a query may look."""
     beyond: Tensor
-    """Which of the sequences · W · block_size gathered slots no token of the sequence is in."""
+    """Which of the sequences · W · block_size gathered slots hold no token that is looked at."""
 
 
 class Torch:
@@ -110,8 +146,8 @@ class Torch:
     The query heads that share a KV head become further queries of it, so that no key is repeated.
     """
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.window = pool, window
         self.block_size, self.kv_heads = pool.keys[0].shape[1:3]
         self.device = pool.keys[0].device
         self.slots = torch.from_numpy(batch.slot_mapping).to(self.device)
@@ -152,10 +188,16 @@ class Torch:
             lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
             width = -(-int(lens.max()) // self.block_size)
             newest = lens[:, None] - count + np.arange(count)  # each query's own position
-            slots = np.arange(width * self.block_size)
+            oldest = np.maximum(newest - (self.window or NO_WINDOW) + 1, 0)
+            skip = int(oldest.min()) // self.block_size
+            slots = np.arange(skip * self.block_size, width * self.block_size)
             mask = slots <= newest[:, None, :, None]
-            beyond = np.flatnonzero(slots >= lens[:, None])
-            blocks = np.ascontiguousarray(tables[first:end, :width]).reshape(-1)
+            unread = slots >= lens[:, None]
+            if self.window:
+                mask &= slots >= oldest[:, None, :, None]
+                unread |= slots < oldest[:, :1]
+            beyond = np.flatnonzero(unread)
+            blocks = np.ascontiguousarray(tables[first:end, skip:width]).reshape(-1)
             to = {"device": self.device}
             yield Span(
                 rows,
@@ -169,8 +211,8 @@ class Torch:
 class Numpy:
     """The reference in float64, query by query: slow, for comparing."""
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool, self.slots = pool, batch.slot_mapping
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.slots, self.window = pool, batch.slot_mapping, window
         self.tables, self.lens = reference.one_row_per_query(
             batch.query_start_loc, batch.block_tables, batch.seq_lens
         )
@@ -178,7 +220,8 @@ class Numpy:
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         caches = self.pool.keys[layer].numpy(), self.pool.values[layer].numpy()
         reference.reshape_and_cache(k.numpy(), v.numpy(), *caches, self.slots)
-        out = reference.gather_attention(q.numpy(), *caches, self.tables, self.lens)
+        given = q.numpy(), *caches, self.tables, self.lens
+        out = reference.gather_attention(*given, sliding_window=self.window)
         return torch.from_numpy(out).to(q.dtype)
 
 

@@ -12,6 +12,9 @@ tokens of which 2 are computed, the first 3 tokens of a longer one, and a 9th to
 It is one ragged batch: ``kernels.paged_prefill`` serves all of it, because a decode is a sequence
 with one query. Kernels for decodes alone take the rows from ``num_prefill_tokens`` on.
 
+Where layers have several kinds of memory (V1), each group of layers has tables and slots of its
+own. ``groups`` has the batch of each group, which differ in nothing else.
+
 :func:`pagesim.cache.build_attention_metadata` makes it from a step of V0, and
 :func:`pagesim.cache.build_v1_metadata` from one of V1.
 
@@ -62,6 +65,15 @@ class AttentionMetadata:
     """The most tokens of one sequence; like the next two, 0 for an empty batch."""
     max_prefill_seq_len: int
     max_decode_seq_len: int
+    sliding_window: int | None = None
+    """The window of the cache (of the group, if there are several); None keeps all tokens."""
+    others: tuple["AttentionMetadata", ...] = ()
+    """The batch for the layers of every group but the first."""
+
+    @property
+    def groups(self) -> tuple["AttentionMetadata", ...]:
+        """The batch for the layers of each group, in the order of the groups."""
+        return self, *self.others
 
     @property
     def max_seq_len(self) -> int:
