@@ -7,8 +7,11 @@ V0. (vLLM's workers also keep an order of their own, and some attention backends
 Source: vLLM 0.33.0, ``GPUModelRunner`` in ``vllm/v1/worker/gpu_model_runner.py``.
 """
 
-from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
+from collections.abc import Sequence
+
+from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble_groups
 from pagesim.errors import UsageError
+from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request
@@ -20,6 +23,8 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
 
     The null block is -1 in its tables. A kernel must be given the ``sliding_window`` of the cache,
     then it does not follow such an entry; otherwise it is refused, where vLLM's 0 would be read.
+    With several KV cache groups, ``groups`` of the batch has tables and slots of each. In a group
+    of states, a table's entry for position ``n - 1`` is the block of the state after ``n`` tokens.
 
     Asynchronously, a step is scheduled before the last one has sampled: build its batch after
     ``update_from_output`` of the step before, and before the next ``schedule()``. A request that
@@ -43,26 +48,33 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
                 f"the step of request {request_id!r} is over: build the batch of a step before "
                 f"calling update_from_output() for that step"
             )
-        spans.append(span_of(request, manager, context_len, context_len + num_scheduled))
-    return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
+        spans.append(spans_of(request, manager, context_len, context_len + num_scheduled))
+    return assemble_groups(spans, manager.kv_cache_groups)
 
 
-def span_of(request: Request, manager: KVCacheManager, context_len: int, seq_len: int) -> Span:
-    """A request that computes its tokens from ``context_len`` to ``seq_len``."""
-    name, block_size = f"request {request.request_id!r}", manager.block_size
-    (ids,) = manager.get_block_ids(request.request_id)
-    null = manager.block_pool.null_block.block_id
-    oldest = manager.coordinator.single_type_managers[0].get_num_skipped_tokens(context_len)
-    if len(ids) * block_size < seq_len:
-        raise UsageError(
-            f"{name} has {len(ids)} blocks of {block_size} slots, too few for its {seq_len} "
-            "tokens: build the batch of a step before scheduling the next step"
-        )
-    if null in ids[oldest // block_size :]:
-        raise UsageError(
-            f"{name} computes token {context_len}, which attends to token {oldest}, but that "
-            "token has left the window: build a batch in every step"
-        )
+def spans_of(
+    request: Request, manager: KVCacheManager, context_len: int, seq_len: int
+) -> list[Span]:
+    """A request that computes its tokens from ``context_len`` to ``seq_len``, in each group."""
+    name, null = f"request {request.request_id!r}", manager.block_pool.null_block.block_id
+    tables = manager.get_block_ids(request.request_id)
+    for group, (ids, spec) in enumerate(zip(tables, manager.kv_cache_groups, strict=True)):
+        block_size, where = spec.block_size, f" in group {group}" if len(tables) > 1 else ""
+        if len(ids) * block_size < seq_len:
+            raise UsageError(
+                f"{name} has {len(ids)} blocks of {block_size} slots{where}, too few for its "
+                f"{seq_len} tokens: build the batch of a step before scheduling the next step"
+            )
+        kind = manager.coordinator.single_type_managers[group]
+        oldest = kind.get_num_skipped_tokens(context_len)
+        if null in _read(ids, spec, max(oldest, 0), context_len, seq_len):
+            gone = f"attends to token {oldest}, but that token has left the window"
+            if isinstance(spec, MambaSpec):
+                gone = "follows a state that is gone"
+            raise UsageError(
+                f"{name} computes token {context_len}, which {gone}{where}: build a batch in "
+                "every step"
+            )
     if seq_len > request.num_tokens:
         raise UsageError(
             f"token {request.num_tokens} of {name} has not been sampled yet: call "
@@ -71,5 +83,18 @@ def span_of(request: Request, manager: KVCacheManager, context_len: int, seq_len
     samples = seq_len == request.num_tokens
     decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens
     tokens = request.all_token_ids[context_len:seq_len]
-    table = [-1 if block_id == null else block_id for block_id in ids]
-    return Span(request.request_id, not decodes, table, tokens, context_len, seq_len, samples)
+    marked = [[-1 if block_id == null else block_id for block_id in ids] for ids in tables]
+    return [
+        Span(request.request_id, not decodes, table, tokens, context_len, seq_len, samples)
+        for table in marked
+    ]
+
+
+def _read(
+    ids: Sequence[int], spec: KVCacheSpec, oldest: int, context_len: int, seq_len: int
+) -> Sequence[int]:
+    """The entries of a table that a step reads or writes: of states the old one and the new one."""
+    if not isinstance(spec, MambaSpec):
+        return ids[oldest // spec.block_size :]
+    columns = [(n - 1) // spec.block_size for n in (context_len, seq_len) if n]
+    return [ids[column] for column in columns]

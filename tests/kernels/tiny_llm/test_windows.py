@@ -26,6 +26,7 @@ from pagesim.kernels.tiny_llm.config import shapes
 from pagesim.kernels.tiny_llm.contiguous import generate
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, of_step
 from pagesim.kernels.tiny_llm.sampling import SamplingParams
+from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 from tests.generation.serving import batch_of
 from tools.walk_exam import logits_of
 
@@ -61,6 +62,12 @@ def random_model(name: str) -> Model:
             for n, s in shapes(config).items()
         },
     )
+
+
+def spec_of(window: int) -> KVCacheSpec:
+    if window:
+        return SlidingWindowSpec(BLOCK_SIZE, sliding_window=window)
+    return FullAttentionSpec(BLOCK_SIZE)
 
 
 @dataclass
@@ -107,7 +114,7 @@ class Pages:
             for g in range(len(self.windows))
         ]
         first, *others = (
-            replace(batch, sliding_window=window or None)
+            replace(batch, kv_cache_spec=spec_of(window))
             for batch, window in zip(batches, self.windows, strict=True)
         )
         return replace(first, others=tuple(others))
