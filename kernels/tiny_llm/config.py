@@ -46,9 +46,10 @@ class Config:
     query_pre_attn_scalar: float = 0.0
     final_logit_softcapping: float = 0.0
 
-    def window(self, layer: int) -> int:
-        """The keys that a query of this layer sees, with its own; 0 = all."""
-        return self.sliding_windows[layer] if self.sliding_windows else 0
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """The number of keys that a query of each layer sees, with its own; 0 = all."""
+        return self.sliding_windows or (0,) * self.num_hidden_layers
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:

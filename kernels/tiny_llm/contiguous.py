@@ -35,7 +35,7 @@ class Contiguous:
         start, end = self.length, self.length + len(q)
         keys, values = self.cache[0, layer], self.cache[1, layer]
         keys[:, start:end], values[:, start:end] = k.transpose(0, 1), v.transpose(0, 1)
-        window = self.model.config.window(layer)
+        window = self.model.config.windows[layer]
         mask = visible(len(q), end, window, q.device) if window or len(q) > 1 else None
         queries = q.transpose(0, 1).unflatten(0, (len(keys), -1)).flatten(1, 2)
         if mask is not None:

@@ -54,8 +54,8 @@ class Model:
         turn = local = self.turn(positions, self.frequencies, x.dtype)
         if self.config.rope_local_theta:
             local = self.turn(positions, self.local_frequencies, x.dtype)
-        for layer in range(self.config.num_hidden_layers):
-            name, its = f"model.layers.{layer}.", local if self.config.window(layer) else turn
+        for layer, window in enumerate(self.config.windows):
+            name, its = f"model.layers.{layer}.", local if window else turn
             h = self.norm(name + "input_layernorm", x)
             h = self.attention(layer, name + "self_attn.", h, its, attend)
             x = x + (self.norm(name + "post_attention_layernorm", h) if gemma else h)
@@ -150,14 +150,14 @@ def visible(queries: int, tokens: int, window: int, device: torch.device) -> Ten
     return mask.triu(back + 1 - window) if window else mask
 
 
-def causal(lengths: Sequence[int], sliding_windows: Sequence[int] = ()) -> Attend:
+def causal(lengths: Sequence[int], windows: Sequence[int] = ()) -> Attend:
     """Attention without a cache: the batch holds whole sequences of these lengths.
 
-    sliding_windows: as in a `Config`.
+    windows: each layer's, as in `Config.windows`; none by default.
     """
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        window, out = sliding_windows[layer] if sliding_windows else 0, []
+        window, out = windows[layer] if windows else 0, []
         for parts in zip(*(x.split(list(lengths)) for x in (q, k, v)), strict=True):
             a, b, c = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
             mask = visible(a.shape[2], a.shape[2], window, q.device) if window else None

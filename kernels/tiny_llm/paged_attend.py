@@ -16,6 +16,7 @@ zero: NaN or infinity that another request left there would outlast the mask, as
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,33 +38,42 @@ Backend = Callable[..., Attend]
 """Makes a step's `attend` of a pool, its attention metadata and, if there is one, a window."""
 
 
-def of_step(backend: Backend, pool: Pool, batch: Batch, sliding_windows: Sequence[int]) -> Attend:
-    """Make one `attend` for all layers of a model; sliding_windows is as in its `Config`.
+def of_step(backend: Backend, pool: Pool, batch: Batch, windows: Sequence[int]) -> Attend:
+    """Make one `attend` for all layers of a model, whose windows are given (`Config.windows`).
 
-    `batch.groups` has the batch with the tables and slots of each group. Layers of one window take
-    turns with the groups of this window, as V1 deals them out, or share a group that keeps all
-    tokens. What a group's layers share is made once. ValueError if a layer's blocks are not kept.
+    `batch.groups` has the batch with the tables and slots of each group of layers, and
+    `sliding_window`, the tokens that its blocks are kept for. What layers share is made once.
     """
-    groups = list(getattr(batch, "groups", (batch,)))
-    kept = [getattr(group, "sliding_window", None) or 0 for group in groups]
-    if not any((*sliding_windows, *kept)):
+    groups = getattr(batch, "groups", (batch,))
+    kept = [getattr(group, "sliding_window", 0) for group in groups]
+    if len(groups) == 1 and not any((*windows, *kept)):
         return backend(pool, batch)
     made: dict[tuple[int, int], Attend] = {}
-    layers: list[Attend] = []
-    for layer, window in enumerate(sliding_windows or [0] * len(pool.keys)):
-        its = [i for i, keeps in enumerate(kept) if keeps == window] or [
-            i for i, keeps in enumerate(kept) if keeps == 0
-        ]
+    layers = list(zip(deal(windows, kept), windows, strict=True))
+    for group, window in layers:
+        if (group, window) not in made:
+            made[group, window] = backend(pool, groups[group], window)
+    return lambda layer, q, k, v: made[layers[layer]](layer, q, k, v)
+
+
+def deal(windows: Sequence[int], kept: Sequence[int | None]) -> list[int]:
+    """The group of each layer, given the tokens that each group keeps (0 = all, None = no keys).
+
+    As in V1, layers of one window take turns with the groups of this window. Without such a group
+    they share those that keep all tokens. ValueError if there is none either.
+    """
+    found, turns = [], Counter[int]()
+    for layer, window in enumerate(windows):
+        wanted = window if window in kept else 0
+        its = [group for group, keeps in enumerate(kept) if keeps == wanted]
         if not its:
             raise ValueError(
                 f"layer {layer} attends to {window or 'all'} tokens, but the groups of the cache "
-                f"keep windows of {kept}"
+                f"keep {', '.join(str(keeps or 'all') for keeps in kept)}"
             )
-        group = its[list(sliding_windows[:layer]).count(window) % len(its)]
-        if (group, window) not in made:
-            made[group, window] = backend(pool, groups[group], *[window] * (window > 0))
-        layers.append(made[group, window])
-    return lambda layer, q, k, v: layers[layer](layer, q, k, v)
+        found.append(its[turns[wanted] % len(its)])
+        turns[wanted] += 1
+    return found
 
 
 class Triton:

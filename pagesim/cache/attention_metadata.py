@@ -80,11 +80,8 @@ class AttentionMetadata:
 
     @property
     def sliding_window(self) -> int | None:
-        """The tokens whose keys and values are kept: 0 = all, None = states are kept instead."""
-        spec = self.kv_cache_spec
-        if isinstance(spec, MambaSpec):
-            return None
-        return spec.sliding_window if isinstance(spec, SlidingWindowSpec) else 0
+        """The tokens whose keys and values are kept: see `tokens_kept`."""
+        return tokens_kept(self.kv_cache_spec)
 
     @property
     def max_seq_len(self) -> int:
@@ -147,6 +144,13 @@ def assemble(
         max_prefill_seq_len=max((s.seq_len for s in spans if s.is_prompt), default=0),
         max_decode_seq_len=max((s.seq_len for s in spans if not s.is_prompt), default=0),
     )
+
+
+def tokens_kept(spec: KVCacheSpec | None) -> int | None:
+    """How many tokens of a sequence a group keeps keys of: 0 = all, None = it keeps states."""
+    if isinstance(spec, MambaSpec):
+        return None
+    return spec.sliding_window if isinstance(spec, SlidingWindowSpec) else 0
 
 
 def assemble_groups(

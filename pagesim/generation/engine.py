@@ -181,8 +181,7 @@ class Engine:
             torch.from_numpy(array).to(device)
             for array in (batch.input_tokens, batch.input_positions, batch.sample_rows)
         )
-        windows = self.model.config.sliding_windows
-        attend = of_step(self.backend, self.cache.gpu, batch, windows)
+        attend = of_step(self.backend, self.cache.gpu, batch, self.model.config.windows)
         with torch.inference_mode():
             hidden = self.model(tokens, positions, attend)
             return self.model.logits(hidden[rows])
