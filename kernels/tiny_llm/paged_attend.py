@@ -27,7 +27,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from pagesim import kernels
 from pagesim.kernels import reference
-from pagesim.kernels.runtime.inputs import NO_WINDOW, Plan
+from pagesim.kernels.runtime.inputs import Plan
 from pagesim.kernels.tiny_llm.model import Attend
 
 Pool = Any
@@ -198,8 +198,10 @@ class Torch:
             lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
             width = -(-int(lens.max()) // self.block_size)
             newest = lens[:, None] - count + np.arange(count)  # each query's own position
-            oldest = np.maximum(newest - (self.window or NO_WINDOW) + 1, 0)
-            skip = int(oldest.min()) // self.block_size
+            skip = 0
+            if self.window:
+                oldest = np.maximum(newest - self.window + 1, 0)
+                skip = int(oldest.min()) // self.block_size
             slots = np.arange(skip * self.block_size, width * self.block_size)
             mask = slots <= newest[:, None, :, None]
             unread = slots >= lens[:, None]

@@ -119,7 +119,10 @@ class Span:
 
 
 def assemble(
-    spans: Sequence[Span], block_size: int, sliding_window: int | None = None
+    spans: Sequence[Span],
+    block_size: int,
+    sliding_window: int | None = None,
+    kv_cache_spec: KVCacheSpec | None = None,
 ) -> AttentionMetadata:
     """The batch of these sequences, prefills first; `prompt_slots` uses the ``sliding_window``."""
     query_lens = [s.seq_len - s.context_len for s in spans]
@@ -143,6 +146,7 @@ def assemble(
         max_query_len=max(query_lens, default=0),
         max_prefill_seq_len=max((s.seq_len for s in spans if s.is_prompt), default=0),
         max_decode_seq_len=max((s.seq_len for s in spans if not s.is_prompt), default=0),
+        kv_cache_spec=kv_cache_spec,
     )
 
 
@@ -161,7 +165,7 @@ def assemble_groups(
         raise UsageError("the cache has no groups, so there is nothing to read or write")
     rows = sorted(spans, key=lambda its: not its[0].is_prompt)
     groups = list(zip(*rows, strict=True)) or [()] * len(specs)
-    first = replace(assemble(groups[0], specs[0].block_size), kv_cache_spec=specs[0])
+    first = assemble(groups[0], specs[0].block_size, kv_cache_spec=specs[0])
     others = [
         replace(
             first,
@@ -177,7 +181,7 @@ def assemble_groups(
 def _slot_mapping(
     spans: Sequence[Span], block_size: int, sliding_window: int | None = None
 ) -> NDArray[np.int64]:
-    """Where each token goes; nowhere if its entry of the table is -1, as it is next to a state."""
+    """Where each token goes; nowhere if its entry of the table is -1, as beside a state."""
     slots = [
         prompt_slots(s.table, s.context_len, s.seq_len, block_size, sliding_window=sliding_window)
         if s.is_prompt
@@ -185,4 +189,5 @@ def _slot_mapping(
         for s in spans
     ]
     mapping = np.concatenate([np.zeros(0, dtype=np.int64), *slots])
-    return mapping.clip(PAD_SLOT_ID)
+    np.maximum(mapping, PAD_SLOT_ID, out=mapping)
+    return mapping

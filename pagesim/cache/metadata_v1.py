@@ -7,11 +7,9 @@ V0. (vLLM's workers also keep an order of their own, and some attention backends
 Source: vLLM 0.33.0, ``GPUModelRunner`` in ``vllm/v1/worker/gpu_model_runner.py``.
 """
 
-from collections.abc import Sequence
-
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble_groups
 from pagesim.errors import UsageError
-from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
+from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request
@@ -56,45 +54,55 @@ def spans_of(
     request: Request, manager: KVCacheManager, context_len: int, seq_len: int
 ) -> list[Span]:
     """A request that computes its tokens from ``context_len`` to ``seq_len``, in each group."""
-    name, null = f"request {request.request_id!r}", manager.block_pool.null_block.block_id
-    tables = manager.get_block_ids(request.request_id)
-    for group, (ids, spec) in enumerate(zip(tables, manager.kv_cache_groups, strict=True)):
-        block_size, where = spec.block_size, f" in group {group}" if len(tables) > 1 else ""
-        if len(ids) * block_size < seq_len:
-            raise UsageError(
-                f"{name} has {len(ids)} blocks of {block_size} slots{where}, too few for its "
-                f"{seq_len} tokens: build the batch of a step before scheduling the next step"
-            )
-        kind = manager.coordinator.single_type_managers[group]
-        oldest = kind.get_num_skipped_tokens(context_len)
-        if null in _read(ids, spec, max(oldest, 0), context_len, seq_len):
-            gone = f"attends to token {oldest}, but that token has left the window"
-            if isinstance(spec, MambaSpec):
-                gone = "follows a state that is gone"
-            raise UsageError(
-                f"{name} computes token {context_len}, which {gone}{where}: build a batch in "
-                "every step"
-            )
+    request_id = request.request_id
+    tables = [
+        _table(request, manager, group, ids, context_len, seq_len)
+        for group, ids in enumerate(manager.get_block_ids(request_id))
+    ]
     if seq_len > request.num_tokens:
         raise UsageError(
-            f"token {request.num_tokens} of {name} has not been sampled yet: call "
+            f"token {request.num_tokens} of request {request_id!r} has not been sampled yet: call "
             "update_from_output() for the step before, then build this batch"
         )
     samples = seq_len == request.num_tokens
     decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens
     tokens = request.all_token_ids[context_len:seq_len]
-    marked = [[-1 if block_id == null else block_id for block_id in ids] for ids in tables]
     return [
-        Span(request.request_id, not decodes, table, tokens, context_len, seq_len, samples)
-        for table in marked
+        Span(request_id, not decodes, table, tokens, context_len, seq_len, samples)
+        for table in tables
     ]
 
 
-def _read(
-    ids: Sequence[int], spec: KVCacheSpec, oldest: int, context_len: int, seq_len: int
-) -> Sequence[int]:
-    """The entries of a table that a step reads or writes: of states the old one and the new one."""
-    if not isinstance(spec, MambaSpec):
-        return ids[oldest // spec.block_size :]
-    columns = [(n - 1) // spec.block_size for n in (context_len, seq_len) if n]
-    return [ids[column] for column in columns]
+def _table(
+    request: Request,
+    manager: KVCacheManager,
+    group: int,
+    ids: list[int],
+    context_len: int,
+    seq_len: int,
+) -> list[int]:
+    """A request's table in one group, checked, with -1 for the null block."""
+    spec, null = manager.kv_cache_groups[group], manager.block_pool.null_block.block_id
+    name, block_size = f"request {request.request_id!r}", spec.block_size
+    if len(manager.kv_cache_groups) > 1:
+        name += f", group {group},"
+    if len(ids) * block_size < seq_len:
+        raise UsageError(
+            f"{name} has {len(ids)} blocks of {block_size} slots, too few for its {seq_len} "
+            "tokens: build the batch of a step before scheduling the next step"
+        )
+    if null not in ids:
+        return ids
+    if isinstance(spec, MambaSpec):  # the state to go on from, if there is one, and the next
+        used = [ids[(n - 1) // block_size] for n in (context_len, seq_len) if n]
+        gone = "goes on from a state, but that state is gone"
+    else:
+        managers = manager.coordinator.single_type_managers
+        oldest = managers[group].get_num_skipped_tokens(context_len)
+        used = ids[oldest // block_size :]
+        gone = f"attends to token {oldest}, but that token has left the window"
+    if null in used:
+        raise UsageError(
+            f"{name} computes token {context_len}, which {gone}: build a batch in every step"
+        )
+    return [-1 if block_id == null else block_id for block_id in ids]
