@@ -203,11 +203,8 @@ def _rope(given: Words) -> tuple[float, dict[str, float] | None]:
     """Theta and llama3's numbers: transformers 5 keeps both in one key, 4 kept them in two."""
     key = "rope_parameters" if "rope_parameters" in given else "rope_scaling"
     rope = given.get(key, {})
-    if (
-        not isinstance(rope, dict)
-        or rope.get("partial_rotary_factor", 1) != 1
-        or ({FULL, SLIDING} & rope.keys())
-    ):
+    by_kind = isinstance(rope, dict) and {FULL, SLIDING} & rope.keys()
+    if not isinstance(rope, dict) or rope.get("partial_rotary_factor", 1) != 1 or by_kind:
         raise CheckpointError(f"{key} {quoted(rope)} is not supported")
     theta = rope.get("rope_theta", given.get("rope_theta", 10000.0))
     kind = rope.get("rope_type", rope.get("type", "default"))

@@ -83,7 +83,7 @@ class Triton:
     """
 
     def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
-        self.pool, self.window = pool, {"sliding_window": window}
+        self.pool, self.window = pool, window
         prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
         self.slots, tables, starts, lens, contexts = (
             torch.from_numpy(array).to(pool.keys[0].device)
@@ -102,27 +102,24 @@ class Triton:
 
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         caches, n = (self.pool.keys[layer], self.pool.values[layer]), self.split
-        self.run(kernels.reshape_and_cache, kernels.plan_write, {}, k, v, *caches, self.slots)
+        self.run(kernels.reshape_and_cache, kernels.plan_write, k, v, *caches, self.slots)
         out = []
         if n:
             prompts = q[:n], *caches, *self.prompts
-            out.append(self.run(kernels.paged_prefill, kernels.plan_prefill, self.window, *prompts))
+            out.append(self.run(kernels.paged_prefill, kernels.plan_prefill, *prompts))
         if n < len(q):
             out.append(self.decode(q[n:], k[n:], v[n:], *caches))
         return torch.cat(out)
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
-        decodes = q, *caches, *self.decodes
-        return self.run(kernels.paged_attention_v2, kernels.plan_decode, self.window, *decodes)
+        return self.run(kernels.paged_attention_v2, kernels.plan_decode, q, *caches, *self.decodes)
 
     def run(
-        self,
-        kernel: Callable[..., Tensor],
-        plan: Callable[..., Plan],
-        window: dict[str, int],
-        *arguments: Tensor,
+        self, kernel: Callable[..., Tensor], plan: Callable[..., Plan], *arguments: Tensor
     ) -> Tensor:
         """The kernel's answer, by the plan that the first layer's call has made."""
+        reads = kernel is not kernels.reshape_and_cache
+        window = {"sliding_window": self.window} if reads else {}
         if kernel not in self.plans:
             self.plans[kernel] = plan(*arguments, **window)
         return kernel(*arguments, **window, plan=self.plans[kernel])
@@ -133,7 +130,7 @@ class Fused(Triton):
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
         decodes = q, k, v, *caches, self.decodes[0], self.contexts
-        return self.run(kernels.fused_decode, kernels.plan_fused_decode, self.window, *decodes)
+        return self.run(kernels.fused_decode, kernels.plan_fused_decode, *decodes)
 
 
 class Span(NamedTuple):
