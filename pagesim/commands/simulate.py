@@ -9,6 +9,7 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import POLICIES, Simulation
+from pagesim.simulation.waste_groups import rows as rows_of
 
 NAMED = 5
 """How many requests that wait forever are named; the file of --requests has all."""
@@ -133,12 +134,26 @@ def describe(run: Simulation) -> list[str]:
     lines += waiting(run)
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
+        lines += by_group(run)
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
     for name, values in summary["latency"].items():
         numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
         words = name.replace("_", " ") + (" (per token)" if name == "normalized" else "")
         lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
     return lines
+
+
+def by_group(run: Simulation) -> list[str]:
+    """What requests hold in each group of layers, and what only some groups had."""
+    if run.groups is None:
+        return []
+    rows = [
+        f"{name:<26}" + "".join(f"{cell:>10}" for cell in cells)
+        for name, *cells in rows_of(run.groups.mean())
+    ]
+    if lost := sum(run.requests.lost.values()):
+        rows.append(f"{lost} tokens were computed again, although some groups had them")
+    return rows
 
 
 def waiting(run: Simulation) -> list[str]:

@@ -59,6 +59,8 @@ class Outcomes:
         """Tokens that it did not have to compute, since they were found in the cache."""
         self.refound = array("q", [0]) * n
         """The same when it came back after a preemption: mostly what it had computed itself."""
+        self.lost: dict[int, int] = {}
+        """By row: tokens that it had to compute although some groups of layers had them."""
         self.ignored = bytearray(n)
         """1 where a request can never be served: longer than the model or the pool allows."""
         self.why: dict[int, str] = {}
@@ -87,6 +89,10 @@ class Outcomes:
     def find(self, row: int, tokens: int) -> None:
         """Record that the request found its first ``tokens`` tokens in the cache."""
         (self.refound if self.preemptions[row] else self.hits)[row] += tokens
+
+    def lose(self, row: int, tokens: int) -> None:
+        """Record that only some groups of layers had ``tokens`` more, which it computes again."""
+        self.lost[row] = self.lost.get(row, 0) + tokens
 
     def ignore(self, row: int, why: str = "") -> None:
         """Record that the request can never be served."""

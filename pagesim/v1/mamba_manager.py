@@ -62,6 +62,9 @@ class AlignedMambaManager(MambaManager):
         self.cached_blocks_this_step: set[BlockHash] = set()
         """Keys of states that do not exist before the end of this step."""
 
+    max_admission_blocks_per_request = 2
+    """The state that a step begins from, and the one that it ends with."""
+
     def new_step_starts(self) -> None:
         self.cached_blocks_this_step.clear()
 
