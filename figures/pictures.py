@@ -12,7 +12,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS
-from pagesim.studies import paper
+from pagesim.studies import group_hits, group_waste, paper
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -102,9 +102,30 @@ def _kv_size() -> Picture:
     return figures.kv_size(PRESETS.values(), notes=notes)
 
 
+def _group_hits() -> Picture:
+    rates = {
+        name: {blocks: hits.rate for blocks, hits in by_memory.items()}
+        for name, by_memory in group_hits.table().items()
+    }
+    notes = [
+        "Full attention alone, and with one or five groups whose window is "
+        f"{group_hits.WINDOW} tokens, in equal memory: {group_hits.CONVERSATIONS} conversations in "
+        f"turn, {group_hits.TURNS} turns. Dense: every block is cached. Default: those before a "
+        "prompt's last token. A block has 16 tokens in all layers.",
+    ]
+    title = "Windows keep more conversations in memory, and find less of each"
+    return figures.hit_rates(rates, title=title, unit="blocks", notes=notes)
+
+
+def _group_waste() -> Picture:
+    title = "Windows beside full attention: what uniform pages waste, and what is found again"
+    return figures.beside([group_waste.figure(), group_hits.figure()], title=title)
+
+
 DRAWN: tuple[Callable[[], Picture], ...] = (
     *(_block_layout, _thread_map, _kv_size, _memory_waste, _occupancy_timeline),
     *(_block_size_sweep, _batch_size, _sharing, _prefix_hits, _roofline),
+    *(_group_hits, _group_waste),
 )
 PICTURES = {draw.__name__.strip("_"): draw for draw in DRAWN}
 """By name, in the order in which they are drawn."""

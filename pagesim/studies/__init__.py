@@ -1,5 +1,7 @@
 """Studies of many runs: the paper's figures, sharing, prefix hits, sweeps over a grid.
 
 ``engines`` compares V0 with V1, and ``per_layer`` compares one block list for all layers with one
-for each. ``sweep`` runs a function on the ``cells`` of a grid.
+for each. ``group_hits`` and ``group_waste`` are about layers with windows beside full attention:
+what a prefix cache finds, and what one block list for all layers wastes. ``sweep`` runs a function
+on the ``cells`` of a grid.
 """
