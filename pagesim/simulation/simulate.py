@@ -190,6 +190,7 @@ def simulate(
     divided = server.pool if by_group else whole.slots - server.null_slots
     log = WasteLog(divided or whole.slots, server.parts)  # or there is the null block alone
     outcomes = Outcomes(requests)
+    outcomes.has_groups = by_group
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
