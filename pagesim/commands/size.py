@@ -37,7 +37,9 @@ AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain 
     help="With --gpu-memory: the share of it that vLLM may use.  [default: 0.9]",
 )
 @click.option("--peak", help="With --gpu-memory: the memory used by weights and activations.")
-@click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
+@click.option(
+    "--block-size", type=COUNT, default=16, help="Slots per block; beside states at least so many."
+)
 @click.option(
     "--dtype", default="auto", help="The dtype in which the model runs; auto: as in its config."
 )

@@ -128,16 +128,16 @@ def _groups(found: CacheSize) -> Rows:
         return [("groups", f"1: {words}")] if "though" in words else []
     rows = [("groups", f"{len(groups)}: a sequence has blocks in each")]
     for spec in dict.fromkeys(group.kv_cache_spec for group in groups):
-        sizes = [len(group.layer_names) for group in groups if group.kv_cache_spec == spec]
-        layers, name = counted(sum(sizes), "layer"), counted(len(sizes), "group")
+        counts = [len(group.layer_names) for group in groups if group.kv_cache_spec == spec]
+        layers, name = counted(sum(counts), "layer"), counted(len(counts), "group")
         rows.append((f"  {name}", f"{layers} with {words_of(spec)}, {_blocks(spec)}"))
     for waste in wasted(groups):
         logged = _logged(found) if waste.name == EMPTY else ""
         share = f"{100 * waste.share:.2f} % of the memory is wasted"
         rows.append((waste.name, f"{waste.words}: {share}{logged}"))
-    end = found.block_sizes[0]
-    if found.enable_prefix_caching and end != 16:
-        rows.append(("hits end", f"at multiples of {end:,} tokens"))
+    sizes = {group.kv_cache_spec.block_size for group in groups}
+    if found.enable_prefix_caching and (len(sizes) > 1 or found.aligned is not None):
+        rows.append(("hits end", f"at multiples of {found.block_sizes[0]:,} tokens"))
     return rows
 
 

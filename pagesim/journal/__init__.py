@@ -20,6 +20,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
+from weakref import ref
 
 from pagesim.checks import RAW, checked, explain
 from pagesim.journal import effects as fx
@@ -278,7 +279,18 @@ class Journal:
             self.recorder.begin_step(step)
 
 
-def event(  # noqa: C901 (the way of every call: a call less is speed)
+def _subject(concerns: Callable[..., Hashable], *given: Any) -> Hashable:
+    """What a call concerned that failed; None if what was passed has no name and can get none."""
+    try:
+        subject = concerns(*given)
+        if not isinstance(subject, int | str | None):
+            ref(subject)
+    except (AttributeError, TypeError):
+        return None
+    return subject
+
+
+def event(
     subject: Callable[..., Hashable] | None = None,
     kind: str | None = None,
     called: str | None = None,
@@ -333,10 +345,7 @@ def event(  # noqa: C901 (the way of every call: a call less is speed)
             except BaseException as error:
                 journal.__exit__(type(error), error, None)
                 clear = explain(error, method, (self, *args), kwargs)
-                try:
-                    name = concerns(self, None, *args, *kwargs.values())
-                except (AttributeError, TypeError):  # what was passed has no name
-                    name = None
+                name = _subject(concerns, self, None, *args, *kwargs.values())
                 journal.fail(called or what, name, clear)
                 if clear is error:
                     raise

@@ -74,6 +74,9 @@ def request_name(request_id: object) -> Name:
 FAILED = "failed"
 """The kind of the event for a call that raised and was undone."""
 
+GET_COMPUTED_BLOCKS = "get_computed_blocks"
+"""The kind of the event for a lookup in several KV cache groups, which has nothing else."""
+
 CALLS = (
     # schedulers, managers and tables
     *("allocate", "append_slots", "append_token_ids", "ensure_num_empty_slots", "fork", "free"),
@@ -85,7 +88,7 @@ CALLS = (
     # V1
     *("allocate_slots", "update_from_output", "cache_blocks", "remove_skipped_blocks"),
     *("evict_blocks", "reset_prefix_cache", "get_new_blocks", "touch", "free_blocks"),
-    "cache_full_blocks",
+    *("cache_full_blocks", GET_COMPUTED_BLOCKS),
 )
 """Kinds of events that are public calls of a scheduler, a manager, a table or an allocator."""
 
@@ -99,6 +102,8 @@ LEAVE, ENTER, SCHEDULED, MARK = "leave", "enter", "scheduled", "mark"
 # Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
 # are by now.
 APPEND, QUEUE, KNOWN = "append", "queue", "known"
+# A lookup in KV cache groups: their ids, and how many tokens it asked for and found.
+LOOKUP = "lookup"
 
 FRONT, BACK = 0, -1
 """The place in its list where a freed block goes."""

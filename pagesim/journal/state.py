@@ -8,6 +8,9 @@ from typing import Any
 
 from pagesim.journal.effects import Name
 
+KINDS = FULL, WINDOW, MAMBA = "full", "window", "mamba"
+"""What a group's layers are: full attention, a sliding window, or states."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableState:
@@ -17,7 +20,8 @@ class TableState:
     block: the number of its slots that are written, which is 0 for a reserved block and for the
     null block. ``num_slots`` is the number of written positions. V0 knows a token when its slot is
     written. V1 may schedule a step before a token of that step is sampled; the token then becomes
-    known later than its slot.
+    known later than its slot. A table of states has no slots: its ``fill`` is 0 everywhere, and
+    ``num_slots`` is the number of positions that the last state covers.
     """
 
     block_ids: tuple[int, ...]
@@ -45,6 +49,50 @@ class TableState:
         return len(self.token_ids)
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A KV cache group: layers of one ``kind`` ("full", "window" or "mamba") that share tables.
+
+    A group of kind "mamba" has a state for each block, and nothing in slots.
+    """
+
+    kind: str
+    block_size: int
+    sliding_window: int | None = None
+
+    @property
+    def text(self) -> str:
+        """What the group is called under a picture: "full", "window 128" or "state"."""
+        if self.kind == WINDOW:
+            return f"window {self.sliding_window}"
+        return "state" if self.kind == MAMBA else self.kind
+
+    def table(
+        self,
+        block_ids: tuple[int, ...],
+        token_ids: tuple[int, ...],
+        null_block: int | None = None,
+        num_slots: int | None = None,
+    ) -> TableState:
+        """The state of a table of this group."""
+        if self.kind != MAMBA:
+            return TableState.of(block_ids, token_ids, self.block_size, null_block, num_slots)
+        count = len(token_ids) if num_slots is None else num_slots
+        return TableState(block_ids, token_ids, (0,) * len(block_ids), count)
+
+
+def table_name(request: Name, group_id: int) -> str:
+    """The name of a request's table in one of several groups."""
+    return f"{request}@{group_id}"
+
+
+def name_parts(name: Name) -> tuple[str, int] | None:
+    """The request and the group of a table that :func:`table_name` has named; None for another."""
+    request, at, number = str(name).rpartition("@")
+    is_number = number.isascii() and number.isdecimal() and len(number) < 9
+    return (request, int(number)) if at and is_number else None
+
+
 class Queues(dict[str, tuple[Name, ...]]):
     """A scheduler's queues by name, front first: ``queues["waiting"]`` or ``queues.waiting``."""
 
@@ -68,6 +116,9 @@ class State:
     be found by content, and ``computed`` the blocks, owned or cached, whose keys and values exist.
     ``requests`` names the first sequence of each request in the queues.
 
+    With several KV cache ``groups`` a request has a table in each of them, "r1@0", "r1@1" and so
+    on; the first one stands for its first sequence. ``block_size`` is the largest of the groups'.
+
     Pools, lists and queues have names, and are shown in the order of their mappings. V0 has "GPU"
     and "CPU", "GPU free list", "GPU evictor", … and "waiting", "running", "swapped".
     """
@@ -84,6 +135,8 @@ class State:
     queues: Queues = field(default_factory=Queues)
     requests: Mapping[Name, Name] = field(default_factory=dict)
     sorted_lists: frozenset[str] = frozenset()
+    groups: tuple[Group, ...] = ()
+    """Empty unless there are several."""
     live: Mapping[Name, Hashable] = field(default_factory=dict, compare=False, repr=False)
     """The tables as the rows of a journal name them, for its recorder."""
 
@@ -91,6 +144,15 @@ class State:
     def num_blocks(self) -> int:
         """The number of blocks in all pools."""
         return sum(self.pools.values())
+
+    def group_of(self, table: Name) -> Group:
+        """Return the KV cache group of a table. KeyError if there is none of its name."""
+        if not self.groups:
+            return Group(FULL, self.block_size)
+        parts = name_parts(table)
+        if parts is None or parts[1] >= len(self.groups):
+            raise KeyError(table)
+        return self.groups[parts[1]]
 
     def pool_of(self, block: int) -> str:
         """Return the name of the pool that a block belongs to."""

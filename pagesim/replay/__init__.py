@@ -6,7 +6,7 @@ except the state that a *failed* operation left behind in vLLM V0: pagesim rolls
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 
 ``record_vllm`` is the one file that records a user's own vLLM. ``block_layer`` and ``scheduler``
-replay V0, and ``v1`` replays V1.
+replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV cache groups.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
-from pagesim.replay import block_layer, record_vllm, scheduler, v1
+from pagesim.replay import block_layer, record_vllm, scheduler, v1, v1_groups
 from pagesim.replay.block_layer import Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
@@ -34,6 +34,11 @@ PLAYERS: dict[str, dict[str, type[Player]]] = {
         "block_pool": v1.BlockPoolPlayer,
         "kv_cache_manager": v1.KVCacheManagerPlayer,
         "scheduler": v1.V1SchedulerPlayer,
+    },
+    "pagesim-v1-groups-trace/1": {
+        "coordinator": v1_groups.CoordinatorPlayer,
+        "kv_cache_manager": v1_groups.GroupsManagerPlayer,
+        "scheduler": v1_groups.GroupsSchedulerPlayer,
     },
     record_vllm.FORMAT: {"scheduler": v1.RecordedSchedulerPlayer},
 }

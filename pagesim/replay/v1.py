@@ -5,14 +5,14 @@ and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
-from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, told_of_step, whole_state
+from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, request_row, whole_state
 
 FIELDS = {
     "salt": "cache_salt",
@@ -45,6 +45,14 @@ class V1Player(Player):
     def name_contents(self, request: v1.Request) -> None:
         for index, block_hash in enumerate(request.block_hashes):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
+
+    def told(self, ids: Sequence[list[int]]) -> list[Any]:
+        """The ids of the only group, as a recording has them."""
+        return ids[0]
+
+    def row(self, request: v1.Request) -> list[Any]:
+        """How far a request is."""
+        return request_row(request)
 
     def pool_state(self, pool: v1.BlockPool) -> JsonObject:
         cached = {b.block_id: b.block_hash for b in pool.blocks if b.block_hash is not None}
@@ -171,13 +179,13 @@ class KVCacheManagerPlayer(RequestsPlayer):
         self.found: Named[Any, Any] = Named()
 
     def state(self) -> JsonObject:
-        tables = {name: self.manager.get_block_ids(name)[0] for name in self.requests}
+        tables = {name: self.told(self.manager.get_block_ids(name)) for name in self.requests}
         return {"tables": tables, **self.pool_state(self.manager.block_pool)}
 
     def op_computed(self, request: str) -> JsonObject:
         blocks, num_tokens, _ = self.manager.get_computed_blocks(self.requests[request])
         self.found[request] = blocks, num_tokens
-        return {"blocks": blocks.get_block_ids()[0], "num_tokens": num_tokens}
+        return {"blocks": self.told(blocks.get_block_ids()), "num_tokens": num_tokens}
 
     def op_allocate(
         self, request: str, num_new_tokens: int, use_computed: bool = False, **options: Any
@@ -189,7 +197,7 @@ class KVCacheManagerPlayer(RequestsPlayer):
             return {"blocks": None}
         its.num_computed_tokens += num_found
         its.status = v1.RequestStatus.RUNNING
-        return {"blocks": new.get_block_ids()[0]}
+        return {"blocks": self.told(new.get_block_ids())}
 
     def op_advance(self, request: str, n: int) -> None:
         self.requests[request].num_computed_tokens += n
@@ -228,9 +236,15 @@ class V1SchedulerPlayer(V1Player):
         self.in_flight: list[v1.SchedulerOutput] = []
 
     def state(self) -> JsonObject:
-        state = whole_state(self.scheduler)
-        del state["cached"]  # a list; here the pool says by name what is cached, if anything is
-        return state | self.pool_state(self.scheduler.kv_cache_manager.block_pool)
+        scheduler, manager = self.scheduler, self.scheduler.kv_cache_manager
+        alive = {name: its for name, its in self.requests.items() if name in scheduler.requests}
+        return {
+            "waiting": [request.request_id for request in scheduler.waiting],
+            "running": [request.request_id for request in scheduler.running],
+            "reqs": {name: self.row(its) for name, its in alive.items()},
+            "tables": {name: self.told(manager.get_block_ids(name)) for name in alive},
+            **self.pool_state(manager.block_pool),
+        }
 
     def op_add(self, request: str, prompt: list[int], **options: Any) -> None:
         self.scheduler.add_request(self.new_request(request, prompt, **options))
@@ -245,7 +259,23 @@ class V1SchedulerPlayer(V1Player):
     def op_schedule(self) -> JsonObject:
         output = self.scheduler.schedule()
         self.in_flight.append(output)
-        return told_of_step(output, set(), {})
+        known = output.scheduled_cached_reqs
+        told = known.req_ids, known.new_block_ids, known.num_computed_tokens
+        rows = zip(*told, known.num_output_tokens, strict=True)
+        return {
+            "new": [
+                [new.req_id, self.told(new.block_ids), new.num_computed_tokens]
+                for new in output.scheduled_new_reqs
+            ],
+            "cached": [
+                [name, ids and self.told(ids), computed, name in known.resumed_req_ids, outputs]
+                for name, ids, computed, outputs in rows
+            ],
+            "tokens": [list(pair) for pair in output.num_scheduled_tokens.items()],
+            "total": output.total_num_scheduled_tokens,
+            "preempted": sorted(output.preempted_req_ids),
+            "finished": sorted(output.finished_req_ids),
+        }
 
     def op_update(self, tokens: dict[Name, list[int]]) -> list[list[Any]]:
         answer = self.scheduler.update_from_output(self.in_flight.pop(0), tokens)

@@ -192,7 +192,8 @@ class CacheSize:
     ) -> float:
         """Return the number of sequences of ``max_model_len`` tokens that fit in the larger cache.
 
-        The number is computed as the engine logs it: V0 divides tokens, V1 whole blocks.
+        The number is computed as the engine logs it: V0 divides tokens, V1 whole blocks. The tokens
+        of a step are those of the size if none are given.
         """
         if self.engine == "v0":
             return self.high.max_concurrency_by_tokens(max_model_len)

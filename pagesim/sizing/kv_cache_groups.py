@@ -2,7 +2,7 @@
 
 A block belongs to one group at a time, and its bytes serve whichever group has it. So a block of
 every group must have the same number of bytes: the groups have equally many layers, and all layers
-pages of one size. `unify` makes the pages equal; here each group gets a layer in turn.
+pages of one size. `unify` makes the pages equal; here the layers are distributed.
 
     2 full layers F, 4 sliding S       group 0: F0 F1    group 1: S0 S2    group 2: S1 S3
 
@@ -91,7 +91,7 @@ def get_kv_cache_groups(
         if equal is None:
             return [_uniform(as_full_attention(specs))]
         specs = equal
-    return _dealt_out(specs)
+    return _distributed(specs)
 
 
 def _uniform(specs: Specs) -> KVCacheGroupSpec:
@@ -101,7 +101,7 @@ def _uniform(specs: Specs) -> KVCacheGroupSpec:
     return KVCacheGroupSpec(tuple(specs), spec)
 
 
-def _dealt_out(specs: Specs) -> list[KVCacheGroupSpec]:
+def _distributed(specs: Specs) -> list[KVCacheGroupSpec]:
     """Groups of equal size, each of one kind, kind by kind.
 
     The size is the number of layers of the rarest kind, or that of the most frequent kind if this

@@ -124,6 +124,9 @@ class V0Pages:
     def block_ids(self, seq: V0Sequence) -> list[int]:
         return list(self.manager.block_tables[seq.seq_id].physical_block_ids)
 
+    def block_ids_by_group(self, seq: V0Sequence) -> tuple[list[int], ...]:
+        return (self.block_ids(seq),)
+
     def num_uncomputed(self, seq: V0Sequence) -> int:
         return seq.data.get_num_uncomputed_tokens()
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from pagesim.errors import NoFreeBlocksError, UnsupportedError, UsageError
 from pagesim.journal.effects import Name
+from pagesim.sizing.kv_cache_spec import MambaSpec
+from pagesim.story.groups import GroupWord, specs_of
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.mamba_manager import mamba_block_aligned_split
 from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.single_type_kv_cache_manager import cdiv
 
 if TYPE_CHECKING:
     from pagesim.cache.attention_metadata import AttentionMetadata
@@ -39,12 +43,22 @@ class V1Pages:
         caching: bool,
         watermark: float,
         sliding_window: int | None,
+        groups: Iterable[GroupWord] | None = None,
     ) -> None:
         if cpu_blocks != 0:
             raise UnsupportedError(f"cpu_blocks must be 0, not {cpu_blocks!r}: {NO_SWAPPING}")
+        specs = None if groups is None else specs_of(groups, block_size, caching)
         self.manager = KVCacheManager(
-            gpu_blocks, block_size, sys.maxsize, caching, sliding_window, watermark
+            gpu_blocks,
+            block_size if specs is None else None,
+            sys.maxsize,
+            caching,
+            sliding_window,
+            watermark,
+            groups=specs,
         )
+        states = [spec for spec in specs or () if isinstance(spec, MambaSpec)]
+        self._aligned = [spec for spec in states if spec.mamba_cache_mode == "align"]
         self._computed: dict[Request, int] = {}
         """How many tokens of each a batch has computed, or a hit has found."""
 
@@ -58,28 +72,82 @@ class V1Pages:
         if not tokens:
             raise UsageError(f"the prompt of {name!r} is empty: it needs at least one token")
         manager = self.manager
-        request = Request(seq_id, tokens, block_size=manager.block_size, max_tokens=sys.maxsize)
-        hits, found, _ = manager.get_computed_blocks(request)
+        size = manager.block_pool.hash_block_size
+        request = Request(seq_id, tokens, block_size=size, max_tokens=sys.maxsize)
+        manager.new_step_starts()
+        hits, found, request.shared_prefix_boundary = manager.get_computed_blocks(request)
         others = bool(self.tables)
+        end, *later = self._steps(request, found)
         blocks = manager.allocate_slots(
-            request, len(tokens) - found, found, hits, has_scheduled_reqs=others
+            request,
+            end - found,
+            found,
+            hits,
+            reserved_blocks=self._num_later_blocks(end, later),
+            has_scheduled_reqs=others,
         )
         if blocks is None:
             raise self._no_room(request, len(tokens))
-        request.status, request.num_computed_tokens = RequestStatus.RUNNING, len(tokens)
+        request.status, request.num_computed_tokens = RequestStatus.RUNNING, end
+        self._take(request, later)
         self._computed[request] = found
         return request
+
+    def _steps(self, request: Request, start: int) -> list[int]:
+        """Where the steps end that compute a request from ``start`` on.
+
+        It is one, unless there are states: then a step ends where one can be kept, as in vLLM.
+        """
+        if not self._aligned:
+            return [request.num_tokens]
+        ends: list[int] = []
+        while start < request.num_tokens:
+            start += mamba_block_aligned_split(
+                self._aligned,
+                self.manager.block_size,
+                self.manager.block_pool.hash_block_size,
+                request,
+                start,
+                request.num_tokens - start,
+                sys.maxsize,
+            )
+            ends.append(start)
+        return ends
+
+    def _num_later_blocks(self, end: int, later: Sequence[int], lookahead: int = 0) -> int:
+        """The most blocks that later steps take at a time: there must be room before the first."""
+        count = 0
+        for spec in self.manager.kv_cache_groups if later else ():
+            more = cdiv(later[-1] + lookahead, spec.block_size) - cdiv(end, spec.block_size)
+            if isinstance(spec, MambaSpec):
+                more = min(more, 1 + spec.num_prefill_checkpoint_blocks)
+            count += more
+        return count
+
+    def _take(self, request: Request, ends: Sequence[int], lookahead: int = 0) -> None:
+        """Later steps, for which there is room."""
+        for end in ends:
+            self.manager.new_step_starts()
+            ahead = lookahead if end == ends[-1] else 0
+            count = end - request.num_computed_tokens
+            self.manager.allocate_slots(request, count, num_lookahead_tokens=ahead)
+            request.num_computed_tokens = end
 
     def write(self, request: Request, tokens: list[int], lookahead: int) -> Pairs:
         if not tokens:
             if lookahead:
                 raise UsageError("V1 reserves lookahead slots behind new tokens: write one or more")
             return []
-        length, block_size = request.num_tokens, self.manager.block_size
+        length, block_size = request.num_tokens, self.manager.block_pool.hash_block_size
         try:
             request.append_output_token_ids(tokens)
+            end, *later = self._steps(request, length)
+            self.manager.new_step_starts()
             blocks = self.manager.allocate_slots(
-                request, len(tokens), num_lookahead_tokens=lookahead
+                request,
+                end - length,
+                num_lookahead_tokens=0 if later else lookahead,
+                reserved_blocks=self._num_later_blocks(end, later, lookahead),
             )
             if blocks is None:
                 raise self._no_room(request, request.num_tokens + lookahead)
@@ -87,14 +155,18 @@ class V1Pages:
             del request.all_token_ids[length:], request.block_hashes[length // block_size :]
             request._next_block_end = (len(request.block_hashes) + 1) * block_size
             raise
-        request.num_computed_tokens += len(tokens)
+        request.num_computed_tokens = end
+        self._take(request, later, lookahead)
         return []
 
     def _no_room(self, request: Request, num_tokens: int) -> NoFreeBlocksError:
         free = self.manager.block_pool.get_num_free_blocks()
+        groups = self.manager.kv_cache_groups
+        blocks = f"{free} blocks of {self.manager.block_size} slots are free"
+        if len(groups) > 1:
+            blocks = f"{free} blocks are free, and each of {len(groups)} groups needs its own"
         error = NoFreeBlocksError(
-            f"no room for {num_tokens} tokens of {request.request_id!r}: {free} blocks of "
-            f"{self.manager.block_size} slots are free"
+            f"no room for {num_tokens} tokens of {request.request_id!r}: {blocks}"
         )
         self.manager.journal.fail("allocate_slots", request.request_id, error)
         return error
@@ -116,15 +188,15 @@ class V1Pages:
         raise UnsupportedError("V1 has no sequence groups: a request is one sequence, writer.seq")
 
     def batch(self, requests: Sequence[Request]) -> AttentionMetadata:
-        from pagesim.cache.attention_metadata import assemble
-        from pagesim.cache.metadata_v1 import span_of
+        from pagesim.cache.attention_metadata import assemble_groups
+        from pagesim.cache.metadata_v1 import spans_of
 
         spans = [
-            span_of(request, self.manager, self._computed[request], request.num_tokens)
+            spans_of(request, self.manager, self._computed[request], request.num_tokens)
             for request in requests
             if self.num_uncomputed(request)
         ]
-        batch = assemble(sorted(spans, key=lambda s: not s.is_prompt), self.manager.block_size)
+        batch = assemble_groups(spans, self.manager.kv_cache_groups)
         for request in requests:
             self._computed[request] = request.num_tokens
         return batch
@@ -135,8 +207,8 @@ class V1Pages:
     def token_ids(self, request: Request) -> list[int]:
         return request.all_token_ids
 
-    def block_ids(self, request: Request) -> list[int]:
-        return self.manager.get_block_ids(request.request_id)[0]
+    def block_ids_by_group(self, request: Request) -> tuple[list[int], ...]:
+        return self.manager.get_block_ids(request.request_id)
 
     def num_uncomputed(self, request: Request) -> int:
         return request.num_tokens - self._computed[request]

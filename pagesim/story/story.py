@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.checks import check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, is_name
+from pagesim.story.groups import GroupWord
 from pagesim.story.pages_v0 import V0Pages
 from pagesim.story.pages_v1 import V1Pages
 from pagesim.timeline.record import record as recording
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
 Tokens = str | Iterable[int]
 """Words, each of which is a token, or token ids."""
 Pairs = list[tuple[int, int]]
-_ENGINES: dict[str, type[V0Pages | V1Pages]] = {"v0": V0Pages, "v1": V1Pages}
+_ENGINES = ("v0", "v1")
 
 
 class Story:
     """Sequences that write into the pages of one block manager.
 
     Sizes are numbers of blocks, and of slots per block. ``engine`` is "v0" (release 0.6.4.post1) or
-    "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used. ``record=False``
+    "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used. A hybrid model
+    of V1 has several KV cache ``groups``: each is "full", ("window", 128) for a sliding window of
+    128 tokens, "state", ("state", 16) for a state that can be kept after every 16 tokens, or a spec
+    such as ``pagesim.v1.SlidingWindowSpec(…)``. ``record=False``
     saves the time of recording, but the story then has no ``run``. NoFreeBlocksError if no block is
     left; nothing has changed then.
     """
@@ -44,12 +48,14 @@ class Story:
         sliding_window: int | None = None,
         record: bool = True,
         engine: str = "v0",
+        groups: Iterable[GroupWord] | None = None,
     ) -> None:
         if engine not in _ENGINES:
             raise UsageError(f"engine must be 'v0' or 'v1', not {engine!r}")
-        self._pages = _ENGINES[engine](
-            gpu_blocks, cpu_blocks, block_size, caching, watermark, sliding_window
-        )
+        sizes = gpu_blocks, cpu_blocks, block_size, caching, watermark, sliding_window
+        if groups is not None and engine == "v0":
+            raise UsageError("V0 has one kind of memory: give groups with engine='v1'")
+        self._pages = V1Pages(*sizes, groups) if engine == "v1" else V0Pages(*sizes)
         self.manager: Any = self._pages.manager
         """What does the work: a `SelfAttnBlockSpaceManager`, or V1's `KVCacheManager`."""
         self.writers: list[Writer] = []
@@ -153,8 +159,13 @@ class Writer:
 
     @property
     def block_ids(self) -> list[int]:
-        """Its block table; empty after it has left."""
-        return self._pages.block_ids(self.seq) if self.is_here else []
+        """Its block table, in the first group if there are several; empty after it has left."""
+        return next(iter(self.tables), [])
+
+    @property
+    def tables(self) -> tuple[list[int], ...]:
+        """Its block tables, one for each KV cache group; none after it has left."""
+        return self._pages.block_ids_by_group(self.seq) if self.is_here else ()
 
     @property
     def token_ids(self) -> list[int]:
@@ -218,4 +229,5 @@ class Writer:
 
     def __repr__(self) -> str:
         count = len(self.token_ids)
-        return f"Writer({self.name!r}, {count} tokens in blocks {self.block_ids})"
+        ids = " and ".join(map(str, self.tables)) or "[]"
+        return f"Writer({self.name!r}, {count} tokens in blocks {ids})"

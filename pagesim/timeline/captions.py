@@ -153,7 +153,7 @@ def _some(computing: list[Scheduled]) -> str:
 
 
 def _what_happened(facts: Facts) -> list[str]:
-    known = sum(len(given.token_ids) for given in facts.event.tokens)  # later than their slots
+    known = facts.num_known  # later than their slots
     parts = [f"{tokens(known)} became known" if known and not facts.of("write") else ""]
     parts += _copies(facts)
     if shared := facts.ids("share"):

@@ -2,7 +2,16 @@
 
 from collections.abc import Callable
 
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
+from pagesim.timeline.facts import (
+    Facts,
+    blocks,
+    group_text,
+    nulls,
+    pick,
+    still_used,
+    tokens,
+    tokens_and_blocks,
+)
 
 FRONT = 0
 
@@ -13,6 +22,12 @@ def _placed(facts: Facts, verb: str) -> list[str]:
     found = sum(effect.count for effect in facts.of("hit"))
     count = computed + found + len(facts.of("null")) * facts.state.block_size
     needed = sum(len(change.block_ids) for change in facts.event.tables)
+    if groups := facts.state.groups:
+        null = facts.state.null_block
+        ids = [block for change in facts.event.tables for block in change.block_ids]
+        count, needed = facts.positions("write", "hit").stop, len(ids) - ids.count(null or 0)
+        found, computed = facts.positions("hit").stop, 0
+        verb += f" in {len(groups)} groups"
     return [
         f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}",
         *_hits(facts, found, computed),
@@ -67,17 +82,24 @@ def _grow(facts: Facts) -> list[str]:
         return _placed(facts, "begins")
     writes, taken = facts.of("write"), facts.ids("take")
     count = sum(effect.count for effect in writes)
-    unknown = range(count - sum(len(given.token_ids) for given in facts.event.tokens))
+    if facts.state.groups:
+        count = len(facts.positions("write"))
+    unknown = range(count - facts.num_known)
     parts = [*nulls(facts), *_dropped(facts), *_taken(facts, facts.who)]
     if unknown:
         is_not = pick(unknown, "is not known yet: the step that samples it is",
                       "are not known yet: the steps that sample them are")  # fmt: skip
         parts.append(f"{facts.who} has a slot for {tokens(len(unknown))} that {is_not} in flight")
     elif count and not taken:
-        into = blocks(facts.ids("write"))
-        parts.append(f"{facts.who} writes {tokens(count)} into {into}, which had room")
+        into = [effect.block for effect in writes if not facts.is_state(effect)]
+        parts.append(f"{facts.who} writes {tokens(count)} into {blocks(into)}, which had room")
     elif count and taken[0] in [effect.block for effect in writes]:
         parts[-1] += ", because its last block is full"
+    parts += [
+        f"the state in block {effect.block} covers the first {tokens(effect.first + effect.count)}"
+        for effect in writes
+        if facts.is_state(effect) and effect.first is not None
+    ]
     return [*parts, *_cached(facts)] or [f"{facts.who} already has room: nothing changes"]
 
 
@@ -118,7 +140,7 @@ def _preempt(facts: Facts) -> list[str]:
 
 def _update(facts: Facts) -> list[str]:
     step = "a step" if facts.event.step is None else f"step {facts.event.step}"
-    known = [token for given in facts.event.tokens for token in given.token_ids]
+    known = range(facts.num_known)
     parts = [f"The output of {step} has arrived"]
     if known:
         late = pick(
@@ -131,6 +153,24 @@ def _update(facts: Facts) -> list[str]:
     if exist := facts.ids("computed"):
         parts.append(f"{blocks(exist)} {pick(exist, 'is', 'are')} computed")
     return parts if parts[1:] else [*parts, "a sampled token gets its slot in the next step"]
+
+
+def _looked_up(facts: Facts) -> list[str]:
+    """What each kind of groups has; one that agrees when it is asked again is left out."""
+    answers: list[str] = []
+    asked = set()
+    for lookup in facts.event.lookups:
+        is_again = lookup.groups in asked
+        asked.add(lookup.groups)
+        if not is_again or lookup.found < lookup.asked:
+            found = str(lookup.found) if answers else tokens(lookup.found)
+            group = group_text(lookup.groups, facts.state)
+            answers.append(f"{group} {'then finds' if is_again else 'finds'} {found}")
+        if not lookup.found:
+            break
+    hit = min((lookup.found for lookup in facts.event.lookups), default=0)
+    can = f"its first {tokens(hit)} can" if hit else "nothing can"
+    return [f"{facts.who} looks for its prefix: {', '.join(answers)}", f"{can} be reused"]
 
 
 def _leaves(head: str) -> Callable[[Facts], list[str]]:
@@ -146,4 +186,5 @@ PARTS: dict[str, Callable[[Facts], list[str]]] = {
     "abort": _leaves("is aborted and leaves"),
     "free": _leaves("returns its blocks"),
     "update_from_output": _update,
+    "get_computed_blocks": _looked_up,
 }

@@ -100,6 +100,18 @@ class Scheduled:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """A question to the KV cache groups of one kind: how many of ``asked`` tokens they have.
+
+    ``groups`` are their ids; ``found`` is the number of tokens at which a hit in them would end.
+    """
+
+    groups: tuple[int, ...]
+    asked: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One public call, or one decision of a scheduler, with its effects in order.
 
@@ -108,7 +120,7 @@ class Event:
     table or sequence concerned. ``opened`` and ``closed`` are the tables that begin or end in this
     event, and ``tokens`` the tokens that became known. ``moves`` are the changes of queues, in
     order. ``step`` counts the calls of ``schedule()``, and ``scheduled`` is what such a call
-    decided to compute.
+    decided to compute. ``lookups`` are what a "get_computed_blocks" asked several KV cache groups.
     """
 
     kind: str
@@ -125,6 +137,7 @@ class Event:
     called: str | None = None
     error: str | None = None
     caption: str = ""
+    lookups: tuple[Lookup, ...] = ()
 
 
 def event_of(entry: Entry) -> Event:
@@ -145,6 +158,8 @@ def _value(kind: str, *what: Any) -> tuple[str, Any]:
     if kind in EFFECTS:
         block, *more = what
         return "effects", Effect(kind, block, **dict(zip(EFFECTS[kind].fields, more, strict=True)))
+    if kind == fx.LOOKUP:
+        return "lookups", Lookup(*what)
     if kind in (fx.LEAVE, fx.ENTER):
         return "moves", Move(kind == fx.ENTER, *what)
     if kind == fx.CLOSE:

@@ -1,8 +1,9 @@
 """What captions are made of: an event by its effects, and the words for blocks and tokens."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
 
-from pagesim.journal.state import State
+from pagesim.journal.effects import Name
+from pagesim.journal.state import FULL, MAMBA, State, name_parts
 from pagesim.player.describe import counted, name_text
 from pagesim.timeline.events import Effect, Event
 
@@ -61,6 +62,26 @@ class Facts:
         return list(dict.fromkeys(effect.block for effect in self.of(kind)))
 
     @property
+    def num_known(self) -> int:
+        """How many tokens became known: each once, though each KV cache group has a table."""
+        return sum(
+            len(given.token_ids)
+            for given in self.event.tokens
+            if not self.state.groups or group_id_of(given.table) == 0
+        )
+
+    def positions(self, *kinds: str) -> range:
+        """From the first position that these writes or hits concern to the last one."""
+        effects = [effect for kind in kinds for effect in self.of(kind)]
+        firsts = [effect.first or 0 for effect in effects]
+        ends = [first + effect.count for first, effect in zip(firsts, effects, strict=True)]
+        return range(min(firsts, default=0), max(ends, default=0))
+
+    def is_state(self, effect: Effect) -> bool:
+        """Whether an effect concerns a table of states."""
+        return effect.table is not None and self.state.group_of(effect.table).kind == MAMBA
+
+    @property
     def kept(self) -> list[int]:
         """Blocks that lost an owner and still have one."""
         owned = ("take", "share", "hit", "unshare", "free")
@@ -88,6 +109,25 @@ class Facts:
         return not self.evicted or self.source.get(self.evicted[0], "") != first
 
 
+def group_id_of(table: Name) -> int:
+    """The KV cache group of a table; 0 where there is only one."""
+    parts = name_parts(table)
+    return parts[1] if parts else 0
+
+
+def group_text(group_ids: Sequence[int], state: State) -> str:
+    """'full attention', 'the window of group 1', or 'the states of groups 2, 3 and 4'."""
+    kind = state.groups[group_ids[0]].kind
+    word = "state" if kind == MAMBA else kind
+    words = [str(group_id) for group_id in group_ids]
+    which = f"group {words[0]}" if len(words) < 2 else f"groups {', '.join(words[:-1])} and "
+    which += words[-1] if len(words) > 1 else ""
+    if kind == FULL:
+        is_only = sum(group.kind == FULL for group in state.groups) == len(words)
+        return "full attention" if is_only else f"full attention of {which}"
+    return f"the {word}{'s' * (len(words) > 1)} of {which}"
+
+
 def still_used(facts: Facts) -> list[str]:
     """The blocks that lost an owner and have another."""
     kept = facts.kept
@@ -102,9 +142,22 @@ def nulls(facts: Facts) -> list[str]:
         if effect.index is None:
             why = f": {facts.who} has a sliding window" if facts.who else ""
             parts.append(f"block {effect.block} becomes the null block{why}")
-    if gone := [str(effect.index) for effect in facts.of("null") if effect.index is not None]:
-        more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
-        which = f"{pick(gone, f'entry {gone[0]}', more)} of {facts.who or 'the table'}"
-        null = f"the null {blocks(facts.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
-        parts.append(f"{which} fell out of the sliding window: {null}")
+    gone: dict[Name | None, list[str]] = {}
+    for effect in facts.of("null"):
+        if effect.index is not None:
+            table = effect.table if facts.state.groups else None
+            gone.setdefault(table, []).append(str(effect.index))
+    for table, entries in gone.items():
+        more = f"entries {', '.join(entries[:-1])} and {entries[-1]}"
+        which = pick(entries, f"entry {entries[0]}", more)
+        null = f"the null {blocks(facts.ids('null')[-1:])} takes"
+        instead = f"{null} {pick(entries, 'its', 'their')} place"
+        window, owner = "the sliding window", facts.who or "the table"
+        if table is not None:
+            window = group_text([group_id_of(table)], facts.state)
+            if facts.state.group_of(table).kind == MAMBA:
+                only = f"only its last state is needed in group {group_id_of(table)}"
+                parts.append(f"{only}: {null} the place of {which}")
+                continue
+        parts.append(f"{which} of {owner} fell out of {window}: {instead}")
     return parts

@@ -4,13 +4,33 @@ from collections.abc import Mapping, Sequence
 
 from pagesim.files.jsonl import Json
 from pagesim.journal.effects import MAX_BLOCKS, Name, show
-from pagesim.journal.state import Queues, State, TableState
+from pagesim.journal.state import (
+    FULL,
+    KINDS,
+    WINDOW,
+    Group,
+    Queues,
+    State,
+    TableState,
+    name_parts,
+)
 from pagesim.timeline.checked import Checked
 
 FORMAT = "pagesim-timeline/2"
 LINKED, SORTED = ORDERS = ("linked", "sorted")
 MAX_NAMES = 1_000
 """Pools, lists, or queues."""
+
+
+def groups_as_dict(state: State) -> dict[str, Json]:
+    """The key of the header for several KV cache groups; no key for one."""
+    groups: list[Json] = []
+    for group in state.groups:
+        shown: dict[str, Json] = {"kind": group.kind, "block_size": group.block_size}
+        if group.sliding_window is not None:
+            shown["sliding_window"] = group.sliding_window
+        groups.append(shown)
+    return {"groups": groups} if groups else {}
 
 
 def state_as_dict(state: State) -> dict[str, Json]:
@@ -46,6 +66,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
     if check.num_blocks > MAX_BLOCKS or block_size > MAX_BLOCKS:
         raise check.error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
     orders = _orders(words, check)
+    groups = _groups(words.get("groups", []), block_size, check)
     given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
     queues = dict(_named(given, "queue", check))
     state = words.get("state")
@@ -59,7 +80,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         block_size=block_size,
         pools=pools,
         caching=words.get("caching") is True,
-        tables=_tables(state, block_size, null, check),
+        tables=_tables(state, groups or (Group(FULL, block_size),), null, check),
         ref_counts=refs,
         lists=_lists(state, orders, refs, check),
         cached=frozenset(check.blocks(state.get("cached", []), "cached")),
@@ -74,7 +95,29 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
             for request, sequence in check.pairs(state.get("requests", []), "requests")
         },
         sorted_lists=frozenset(name for name, order in orders.items() if order == SORTED),
+        groups=groups,
     )
+
+
+def _groups(given: Json, block_size: int, check: Checked) -> tuple[Group, ...]:
+    """The KV cache groups of a header; none if there is only one kind of memory."""
+    groups = []
+    for group_id, group in enumerate(check.items(given, "groups")[: MAX_NAMES + 1]):
+        name = f"group {group_id}"
+        if not isinstance(group, dict) or group.get("kind") not in KINDS:
+            raise check.error(f"{name} must be of kind {', '.join(KINDS)}, not {show(group)}")
+        kind, window = group["kind"], group.get("sliding_window")
+        size = check.integer(group.get("block_size"), f"the block_size of {name}", 1)
+        if kind == WINDOW or window is not None:
+            check.integer(window, f"the sliding_window of {name}", 1)
+        groups.append(Group(kind, size, window))
+    if len(groups) > MAX_NAMES:
+        raise check.error(f"more than {MAX_NAMES} groups")
+    if len(groups) == 1:
+        raise check.error("groups must be omitted where there is only one")
+    if groups and max(group.block_size for group in groups) != block_size:
+        raise check.error(f"block_size must be the largest of the groups', not {block_size}")
+    return tuple(groups)
 
 
 def _orders(words: Mapping[str, Json], check: Checked) -> dict[str, str]:
@@ -115,8 +158,16 @@ def _lists(
     return {n: tuple(sorted(ids)) if orders[n] == SORTED else ids for n, ids in lists.items()}
 
 
+def check_group(name: Name, groups: Sequence[Group], check: Checked) -> Group:
+    """The group of a table in a file with several; TimelineError if its name has none of them."""
+    parts = name_parts(name)
+    if parts is None or parts[1] >= len(groups):
+        raise check.error(f"table {show(name)} is of no group: there are {len(groups)}")
+    return groups[parts[1]]
+
+
 def _tables(
-    state: Mapping[str, Json], block_size: int, null: int | None, check: Checked
+    state: Mapping[str, Json], groups: Sequence[Group], null: int | None, check: Checked
 ) -> dict[Name, TableState]:
     tables: dict[Name, TableState] = {}
     for entry in check.items(state.get("tables", []), "tables"):
@@ -125,7 +176,8 @@ def _tables(
             raise check.error(f"table {show(name)} appears twice")
         block_ids, tokens = check.blocks(ids, "ids"), tuple(check.integers(given, "tokens"))
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
-        if num_slots > len(block_ids) * block_size:
+        group = groups[0] if len(groups) == 1 else check_group(name, groups, check)
+        if num_slots > len(block_ids) * group.block_size:
             raise check.error(f"table {show(name)} has more written slots than its blocks hold")
-        tables[name] = TableState.of(block_ids, tokens, block_size, null, num_slots)
+        tables[name] = group.table(block_ids, tokens, null, num_slots)
     return tables

@@ -7,6 +7,7 @@ OPEN        table, written slots, *tokens      it begins
 CLOSE       table
 TOKENS      table, first position, *tokens     they became known
 LEAVE ENTER queue, place, request, sequence    its first one, or None
+LOOKUP      (*group ids), asked, found         a lookup in these groups, in tokens
 SCHEDULED   request, sequence or None, tokens, whether of its prompt
 MARK        name, "blocks" or "slots", *pairs (id, number)
 FAILED      called, error

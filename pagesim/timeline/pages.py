@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, ImpossibleError, Name, Row
-from pagesim.journal.state import Queues, State, TableState
+from pagesim.journal.state import Queues, State
 from pagesim.timeline.log import Log
 
 
@@ -164,10 +164,9 @@ class Pages:
     def state(self, start: State) -> State:
         """The present state of a run that began with ``start``."""
         tables = {
-            name: TableState.of(
+            name: start.group_of(name).table(
                 tuple(ids),
                 tuple(self.tokens[name][: self.num_tokens[name]]),
-                start.block_size,
                 self.null_block,
                 self.num_slots[name],
             )
@@ -190,4 +189,5 @@ class Pages:
             ),
             requests={request: name for request, name in waiting if name is not None},
             sorted_lists=start.sorted_lists,
+            groups=start.groups,
         )

@@ -14,7 +14,7 @@ from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row, show
 from pagesim.timeline.checked import Checked, TimelineError
 from pagesim.timeline.events import MAX_MARK, ON
-from pagesim.timeline.header import FORMAT, read_state
+from pagesim.timeline.header import FORMAT, check_group, read_state
 from pagesim.timeline.log import Log
 from pagesim.timeline.notes import notes_from
 from pagesim.timeline.pages import Pages
@@ -108,6 +108,9 @@ class Reader(Checked):
 
     def _effect(self, given: Json) -> None:
         effect = self.items(given, "effect")
+        if effect and effect[0] == fx.LOOKUP and self.log.start.groups:
+            self._lookup(effect)
+            return
         if not effect or not isinstance(effect[0], str) or effect[0] not in EFFECTS:
             raise self.error(f"unknown effect {show(effect)}")
         fields = EFFECTS[effect[0]].fields
@@ -119,6 +122,15 @@ class Reader(Checked):
             self._apply(kind, block, *values)
         except fx.ImpossibleError as error:
             raise self.error(f"{kind} {block}: {error}") from None
+
+    def _lookup(self, effect: list[Json]) -> None:
+        _, given, asked, found = self.parts(effect, fx.LOOKUP, 4)
+        groups = self.integers(given, "groups")
+        count = len(self.log.start.groups)
+        if not groups or any(not 0 <= group < count for group in groups):
+            raise self.error(f"a lookup must be in groups 0 to {count - 1}, not {show(groups)}")
+        tokens = self.integer(asked, "asked"), self.integer(found, "found")
+        self._apply(fx.LOOKUP, tuple(groups), *tokens)
 
     def _field(self, name: str, value: Json) -> Json:
         """What a row has for the value of an effect's field."""
@@ -160,6 +172,8 @@ class Reader(Checked):
         self.count(TABLE)
         if (name := self.name(given_name)) in self._now.tables:
             raise self.error(f"table {show(name)} exists already")
+        if self.log.start.groups:
+            check_group(name, self.log.start.groups, self)
         tokens = self.integers(given_tokens, "tokens")
         num_slots = self.integer(more[0], "written slots") if more else len(tokens)
         self._apply(fx.OPEN, name, num_slots, *tokens)

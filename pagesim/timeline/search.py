@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from pagesim.errors import UsageError
-from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS, FAILED, Name, Row
+from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS, FAILED, LOOKUP, Name, Row
 from pagesim.timeline.events import Entry
 from pagesim.timeline.log import Log, tables_of
 
@@ -22,12 +22,12 @@ def of_sequence(name: Name) -> Test:
 
 def of_kind(kind: str, log: Log) -> Test:
     """Whether an event is of a kind, or has an effect of it. UsageError for an unknown kind."""
-    known = {*EFFECTS, *CALLS, *DECISIONS, FAILED}
+    known = {*EFFECTS, *CALLS, *DECISIONS, FAILED, LOOKUP}
     if kind not in known:
         known |= {entry[0] for entry in log.entries}
         if kind not in known:
             raise UsageError(f"unknown kind {kind!r}: there are {', '.join(sorted(known))}")
-    is_effect = kind in EFFECTS
+    is_effect = kind in EFFECTS or kind == LOOKUP
     return lambda entry: (
         entry[0] == kind or (is_effect and any(row[0] == kind for row in entry[3:]))
     )

@@ -86,6 +86,8 @@ class BlockPool:
         self.cached_block_hash_to_block = BlockHashToBlockMap()
         self.cached_block_hashes_by_block: dict[int, set[BlockHash]] = {}
         """Further keys of a block, by its id."""
+        self.block_sizes: dict[int, int] = {}
+        """Tokens of a block by its group, where they are not ``hash_block_size``."""
         self.num_cached_free_blocks = 0
         """Blocks in the queue that are still found by their content."""
         self.null_block = self.free_block_queue.popleft()
@@ -122,7 +124,9 @@ class BlockPool:
                 self.num_cached_free_blocks -= block.key is not None
             block.ref_cnt += 1
             if self.journal.active:
-                self.journal.note((HIT, block.block_id, self.hash_block_size))
+                group_id = getattr(block.key, "group_id", 0)
+                size = self.block_sizes.get(group_id, self.hash_block_size)
+                self.journal.note((HIT, block.block_id, size))
 
     @event()
     def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:

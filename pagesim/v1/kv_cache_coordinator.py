@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import lcm
 
-from pagesim.journal.effects import Name
+from pagesim.journal.effects import LOOKUP, Name
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.groups import check_groups
@@ -111,7 +111,9 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             manager.cache_blocks(request, num_computed_tokens)
 
-    def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> list[range]:
+    def remove_skipped_blocks(
+        self, request_id: Name, total_computed_tokens: int
+    ) -> list[Sequence[int]]:
         """Free the blocks that the next token does not need; returns which entries, by group."""
         return [
             manager.remove_skipped_blocks(request_id, total_computed_tokens)
@@ -217,7 +219,9 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
                     continue
                 blocks = manager.find_longest_cache_hit(block_hashes, hit, group_ids)
                 found.update(zip(group_ids, blocks, strict=True))
-                hit = len(blocks[0]) * manager.block_size
+                asked, hit = hit, len(blocks[0]) * manager.block_size
+                if self.block_pool.journal.active:
+                    self.block_pool.journal.note((LOOKUP, tuple(group_ids), asked, hit))
                 longest = max(longest, hit)
             if hit >= candidate or self._is_settled_at_once:
                 break
@@ -254,6 +258,7 @@ def get_kv_cache_coordinator(
     pool = BlockPool(num_gpu_blocks, enable_caching, hash_block_size)
     size = lcm(*(spec.block_size for spec in specs))
     most_in_flight = max_in_flight_tokens or max_model_len
+    pool.block_sizes = {group_id: spec.block_size for group_id, spec in enumerate(specs)}
     managers: list[SingleTypeKVCacheManager] = []
     for group_id, spec in enumerate(specs):
         common = pool, group_id, size, retention_interval

@@ -10,24 +10,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pagesim.checks import check_fraction, check_int, explained
-from pagesim.errors import UnsupportedError, UsageError
+from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import KNOWN, Name, is_name
-from pagesim.journal.state import State, TableState
+from pagesim.journal.effects import GET_COMPUTED_BLOCKS, KNOWN, Name, is_name
+from pagesim.journal.state import FULL, Group, State, TableState
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
 from pagesim.v1.block_pool import FREE_QUEUE
 from pagesim.v1.groups import cache_groups
 from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.mamba_manager import AlignedMambaManager, MambaManager
 from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
-from pagesim.v1.state import note_hits, note_skipped, note_written, read_pool
+from pagesim.v1.state import (
+    GroupTable,
+    Owner,
+    check_name,
+    groups_as_shown,
+    note_hits,
+    note_skipped,
+    note_state_written,
+    note_written,
+    read_pool,
+)
 
 RUNNING = RequestStatus.RUNNING
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name | None:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
     """Whom a call concerns."""
-    return request.request_id if isinstance(request, Request) else None
+    return request.request_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +134,15 @@ class KVCacheManager:
         has_states = any(isinstance(group, MambaSpec) for group in self.kv_cache_groups)
         self._pins_prompt_ends = has_states and retention_interval == 0
         self._owners: dict[Name, Request] = {}
-        """The requests that have begun the tables; a recording knows these by them."""
+        """The requests that have begun the tables."""
+        self._tables: dict[Name, dict[Name, Owner]] = {}
+        """What stands for the tables of several groups, once there has been a recording."""
         self._num_slots: dict[Name, int] = {}
         """Positions of each table that are written, or will be by the steps in flight."""
 
     # -- looking up and allocating ---------------------------------------------------------------
 
-    @explained
+    @event(_request_id, if_changed=True)
     def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
         """Return the cached blocks that a request could begin with, and the number of their tokens.
 
@@ -143,6 +156,8 @@ class KVCacheManager:
         found, num_tokens, uncached = self.coordinator.find_longest_cache_hit(
             request.block_hashes, request.num_tokens - 1
         )
+        if self.journal.recording and len(found) > 1:
+            self.journal.close(GET_COMPUTED_BLOCKS, request.request_id)
         return KVCacheBlocks(found), num_tokens, num_tokens + uncached if uncached else 0
 
     @event(_request_id, if_changed=True)
@@ -197,9 +212,9 @@ class KVCacheManager:
             return None
 
         if self._owners.get(request_id) is not request:
-            self._open(request, hits, computed)
+            self._open(request)
         if has_hits:
-            tables.allocate_new_computed_blocks(request_id, hits, computed)
+            self._adopt(request_id, hits, computed)
         new_blocks: Blocks = tables.no_blocks
         if num_blocks:
             new_blocks = tables.allocate_new_blocks(request_id, need, end)
@@ -225,18 +240,39 @@ class KVCacheManager:
         """
         return max(request.num_prompt_tokens, request.num_tokens - 1)
 
-    def _open(self, request: Request, hits: Blocks, num_computed_tokens: int) -> None:
-        """The tables begin, with these hits if there are any."""
+    def _open(self, request: Request) -> None:
+        """The tables begin."""
         check_block_size(request, self.block_pool.hash_block_size)
-        if request.request_id in self._owners:  # the table of another object with this id goes on
+        name = request.request_id
+        if name in self._owners:  # the table of another object with this id goes on
             return
-        self.journal.opened(request, request.request_id)
-        self._owners[request.request_id] = request
-        if any(hits) and self.journal.active:
-            (manager,) = self.coordinator.single_type_managers
-            skipped = manager.get_num_skipped_tokens(num_computed_tokens)
-            num_gone = skipped // self.block_size
-            note_hits(self.journal, request, hits[0], self.block_size, num_gone)
+        if self.journal.active and len(self.kv_cache_groups) > 1:
+            check_name(name, self._owners)
+        self._owners[name] = request
+        if self.journal.active:
+            for called, owner in self._tables_of(name).items():
+                self.journal.opened(owner, called)
+
+    def _tables_of(self, request_id: Name) -> dict[Name, Owner]:
+        """What a recording calls the tables of a request, and what stands for them in its rows."""
+        request, num_groups = self._owners[request_id], len(self.kv_cache_groups)
+        if num_groups == 1:
+            return {request_id: request}
+        if request_id not in self._tables:
+            tables = [GroupTable(request, group_id) for group_id in range(num_groups)]
+            self._tables[request_id] = {table.name: table for table in tables}
+        return self._tables[request_id]
+
+    def _adopt(self, request_id: Name, hits: Blocks, num_computed_tokens: int) -> None:
+        """The tables begin with these hits."""
+        if not self.journal.active:
+            self.coordinator.allocate_new_computed_blocks(request_id, hits, num_computed_tokens)
+            return
+        managers, owners = self.coordinator.single_type_managers, self._tables_of(request_id)
+        for manager, owner, found in zip(managers, owners.values(), hits, strict=True):
+            size, skipped = manager.block_size, manager.get_num_skipped_tokens(num_computed_tokens)
+            note_hits(self.journal, owner, found, size, skipped // size)
+            manager.allocate_new_computed_blocks(request_id, found, num_computed_tokens)
 
     def _written(
         self, request: Request, start: int, end: int, hits: Blocks, new_blocks: Blocks
@@ -246,16 +282,27 @@ class KVCacheManager:
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.active:
-            owner, num_new = self._owners[request_id], len(hits[0]) + len(new_blocks[0])
-            (table,) = self.coordinator.get_blocks(request_id)
-            note_written(self.journal, owner, table, self.block_size, start, end, num_new)
+            owners = self._tables_of(request_id).values()
+            managers = self.coordinator.single_type_managers
+            for manager, owner, found, new in zip(managers, owners, hits, new_blocks, strict=True):
+                table = manager.req_to_blocks.get(request_id, [])
+                what = self.journal, owner, table, manager.block_size, start, end
+                num_new = len(found) + len(new)
+                if isinstance(manager, AlignedMambaManager):
+                    checkpoint = manager.checkpoints.get(request_id)
+                    note_state_written(*what, num_new, checkpoint)
+                elif isinstance(manager, MambaManager):
+                    note_state_written(*what, num_new)
+                else:
+                    note_written(*what, num_new)
 
     @explained
     def note_known(self, request: Request) -> None:
         """Tell a recording the tokens whose slots were written before the tokens were sampled."""
-        if owner := self._owners.get(request.request_id):
+        if request.request_id in self._owners:
             written = self._num_slots[request.request_id]
-            self.journal.note((KNOWN, owner, owner.all_token_ids, written))
+            for owner in self._tables_of(request.request_id).values():
+                self.journal.note((KNOWN, owner, owner.all_token_ids, written))
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, hits: Blocks
@@ -288,15 +335,20 @@ class KVCacheManager:
         """Give back the blocks behind a window, and the states before the last one."""
         gone = self.coordinator.remove_skipped_blocks(request_id, total_computed_tokens)
         if self.journal.active and any(gone):
-            (table,) = self.coordinator.get_blocks(request_id)
-            note_skipped(self.journal, self._owners[request_id], table, gone[0])
+            tables = self.coordinator.get_blocks(request_id)
+            owners = self._tables_of(request_id).values()
+            for owner, table, entries in zip(owners, tables, gone, strict=True):
+                note_skipped(self.journal, owner, table, entries)
 
     @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:
         """Give the blocks of this id back, last to first; an id without a table is ignored."""
-        if owner := self._owners.pop(request.request_id, None):
-            del self._num_slots[request.request_id]
-            self.journal.closed(owner)
+        if request.request_id in self._owners:
+            if self.journal.active:
+                for owner in self._tables_of(request.request_id).values():
+                    self.journal.closed(owner)
+            self._tables.pop(request.request_id, None)
+            del self._owners[request.request_id], self._num_slots[request.request_id]
         self.coordinator.free(request.request_id)
 
     def new_step_starts(self) -> None:
@@ -340,11 +392,16 @@ class KVCacheManager:
 
     def state(self) -> State:
         """Return the present state of tables and pool; a token joins a table with its slot."""
-        if len(self.kv_cache_groups) != 1:
-            raise UnsupportedError("a cache of several groups cannot be recorded yet")
+        groups = groups_as_shown(self.kv_cache_groups)
         tables: dict[Name, TableState] = {}
-        for name, owner in self._owners.items():
-            table, written = self.get_block_ids(name)[0], self._num_slots[name]
-            tokens = tuple(owner.all_token_ids[:written])
-            tables[name] = TableState.of(tuple(table), tokens, self.block_size, 0, written)
-        return replace(read_pool(self.block_pool, FREE_QUEUE, tables), live=self._owners.copy())
+        live: dict[Name, Owner] = {}
+        kinds = groups or [Group(FULL, self.block_size)] * len(self.kv_cache_groups)
+        for name, request in self._owners.items():
+            if groups:
+                check_name(name, self._owners)
+            written, owners = self._num_slots[name], self._tables_of(name)
+            tokens = tuple(request.all_token_ids[:written])
+            for called, group, ids in zip(owners, kinds, self.get_block_ids(name), strict=True):
+                tables[called] = group.table(tuple(ids), tokens, 0, written)
+            live |= owners
+        return replace(read_pool(self.block_pool, FREE_QUEUE, tables, groups), live=live)

@@ -139,11 +139,12 @@ class AlignedMambaManager(MambaManager):
         table += self.block_pool.get_new_blocks(max(required - len(table), 0))
         return table[num_old:]
 
-    def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> range:
+    def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> Sequence[int]:
         """Free the states before the last one, last first; returns where."""
         table = self.req_to_blocks.get(request_id, [])
         start = self.num_retired.get(request_id, 0)
         end = min(self.get_num_skipped_tokens(num_computed_tokens) // self.block_size, len(table))
+        gone = [index for index in range(start, end) if not table[index].is_null]
         if end > start:
             self._drop(table, start, end)
             self.num_retired[request_id] = end
@@ -151,8 +152,8 @@ class AlignedMambaManager(MambaManager):
         behind = min(cdiv(num_computed_tokens, self.block_size) - 1, len(table))
         if last < behind and not table[last].is_null:
             self._drop(table, last, last + 1)
-            return range(min(start, last), max(end, last + 1))
-        return range(start, end)
+            gone.append(last)
+        return gone
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """Make the states of full blocks findable, and the one inside the chunk if it is kept."""

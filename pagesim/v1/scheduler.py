@@ -16,7 +16,7 @@ from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, SCHEDULED, Name
-from pagesim.journal.state import State
+from pagesim.journal.state import State, table_name
 from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
@@ -33,9 +33,9 @@ PREEMPTED = RequestStatus.PREEMPTED
 Blocks = tuple[list[int], ...] | None
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name | None:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
     """Whom a decision concerns; a call may be given something else than a request."""
-    return request.request_id if isinstance(request, Request) else None
+    return request.request_id
 
 
 @dataclass(slots=True)
@@ -485,7 +485,12 @@ class Scheduler:
     def _note_move(self, request: Request, source: str | None, target: str | None) -> None:
         if self.journal.active:
             place = BACK if target != "waiting" else list(self.waiting).index(request)
-            self.journal.move((request.request_id, request.request_id), source, target, place)
+            self.journal.move(self._as_queued(request.request_id), source, target, place)
+
+    def _as_queued(self, request_id: Name) -> tuple[Name, Name]:
+        """A request, and its first table: of the same name if there is only one group."""
+        is_one = len(self.kv_cache_manager.kv_cache_groups) == 1
+        return request_id, request_id if is_one else table_name(request_id, 0)
 
     def _note_scheduled(self, step: Step) -> None:
         decoding = {
@@ -495,7 +500,8 @@ class Scheduler:
             == request.num_tokens + request.num_output_placeholders
         }
         for name, num_tokens in step.num_tokens.items():
-            self.journal.note((SCHEDULED, name, name, num_tokens, name not in decoding))
+            what = *self._as_queued(name), num_tokens, name not in decoding
+            self.journal.note((SCHEDULED, *what))
 
 
 def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:

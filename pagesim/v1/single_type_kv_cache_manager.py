@@ -154,7 +154,7 @@ class SingleTypeKVCacheManager:
         """After which tokens a request like this one may go on: where a hit must be possible."""
         return {request.num_prompt_tokens - 1, request.shared_prefix_boundary} - {0}
 
-    def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> range:
+    def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> Sequence[int]:
         """Free the blocks that the next token does not look at, last first; returns where."""
         table = self.req_to_blocks.get(request_id, [])
         skipped = self.get_num_skipped_tokens(num_computed_tokens) // self.block_size

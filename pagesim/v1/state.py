@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
+from pagesim.errors import UsageError
 from pagesim.journal import Journal
 from pagesim.journal.effects import APPEND, KNOWN, NULL, PATCH, WRITE, Name, check_pool_size
-from pagesim.journal.state import Queues, State, TableState
+from pagesim.journal.state import (
+    FULL,
+    MAMBA,
+    WINDOW,
+    Group,
+    Queues,
+    State,
+    TableState,
+    table_name,
+)
+from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request
 
@@ -16,7 +27,59 @@ NULL_BLOCK = 0
 Table = Sequence[KVCacheBlock]
 
 
-def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | None = None) -> State:
+class Owner(Protocol):
+    """What stands for a table in the rows of a journal: a request, or its part in one group."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def all_token_ids(self) -> list[int]: ...
+
+
+class GroupTable:
+    """A request's table in one of several groups."""
+
+    __slots__ = ("__weakref__", "group_id", "name", "request")
+
+    def __init__(self, request: Request, group_id: int) -> None:
+        self.request, self.group_id = request, group_id
+        self.name = table_name(request.request_id, group_id)
+
+    @property
+    def all_token_ids(self) -> list[int]:
+        """The tokens of the request."""
+        return self.request.all_token_ids
+
+
+def check_name(request_id: Name, taken: Container[Name]) -> None:
+    """UsageError if requests 7 and "7" meet: a timeline would call their tables alike."""
+    other: Name = str(request_id)
+    if isinstance(request_id, str):
+        other = int(request_id) if request_id.isascii() and request_id.isdecimal() else -1
+    if other != request_id and str(other) == str(request_id) and other in taken:
+        raise UsageError(
+            f"requests {other!r} and {request_id!r} cannot be recorded together: a timeline would "
+            "call their tables alike; give one of them another id"
+        )
+
+
+def groups_as_shown(specs: Sequence[KVCacheSpec]) -> tuple[Group, ...]:
+    """The groups as a timeline has them: none if there is only one."""
+    return tuple(map(_group, specs)) if len(specs) > 1 else ()
+
+
+def _group(spec: KVCacheSpec) -> Group:
+    if isinstance(spec, SlidingWindowSpec):
+        return Group(WINDOW, spec.block_size, spec.sliding_window)
+    return Group(MAMBA if isinstance(spec, MambaSpec) else FULL, spec.block_size)
+
+
+def read_pool(
+    pool: Any,
+    free_list: str,
+    tables: Mapping[Name, TableState] | None = None,
+    groups: tuple[Group, ...] = (),
+) -> State:
     """The state of a pool, and of the tables on it.
 
     UsageError for more blocks than a timeline may have: a state names them all.
@@ -24,7 +87,7 @@ def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | Non
     check_pool_size(pool.num_gpu_blocks)
     free = pool.free_block_queue.get_all_free_blocks()
     return State(
-        block_size=pool.hash_block_size,
+        block_size=max((group.block_size for group in groups), default=pool.hash_block_size),
         pools={"GPU": pool.num_gpu_blocks},
         caching=pool.enable_caching,
         tables=tables or {},
@@ -32,19 +95,24 @@ def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | Non
         lists={free_list: tuple(block.block_id for block in free)},
         cached=frozenset(block.block_id for block in pool.blocks if block.key is not None),
         null_block=pool.null_block.block_id,
+        groups=groups,
     )
 
 
 def with_queues(state: State, queues: Mapping[str, Iterable[Request]]) -> State:
     """A state with the requests in a scheduler's queues; a request is its own first sequence."""
     order = {name: tuple(each.request_id for each in queue) for name, queue in queues.items()}
-    requests: dict[Name, Name] = {request: request for queue in order.values() for request in queue}
+    requests: dict[Name, Name] = {
+        request: table_name(request, 0) if state.groups else request
+        for queue in order.values()
+        for request in queue
+    }
     return replace(state, queues=Queues(order), requests=requests)
 
 
 def note_written(
     journal: Journal,
-    request: Request,
+    owner: Owner,
     table: Table,
     block_size: int,
     start: int,
@@ -55,35 +123,62 @@ def note_written(
 
     Tokens that are sampled later are told later.
     """
-    journal.note((KNOWN, request, request.all_token_ids, end))
-    journal.note((APPEND, request, start, []))
+    journal.note((KNOWN, owner, owner.all_token_ids, end))
+    journal.note((APPEND, owner, start, []))
     while start < end:
         stop = min(end, (start // block_size + 1) * block_size)
         journal.note((WRITE, table[start // block_size].block_id, stop - start))
         start = stop
     if num_new_blocks:
-        _note_entries(journal, request, table, len(table) - num_new_blocks)
+        _note_entries(journal, owner, table, len(table) - num_new_blocks)
+
+
+def note_state_written(
+    journal: Journal,
+    owner: Owner,
+    table: Table,
+    block_size: int,
+    start: int,
+    end: int,
+    num_new_blocks: int,
+    checkpoint: tuple[int, int] | None = None,
+) -> None:
+    """:func:`note_written` for a table of states, of which only the last one of a step is kept.
+
+    ``checkpoint`` is another one inside the step: after how many tokens, and in which entry.
+    """
+    journal.note((KNOWN, owner, owner.all_token_ids, end))
+    journal.note((APPEND, owner, start, []))
+    ends = [(end, (end - 1) // block_size)]
+    if checkpoint is not None and start < checkpoint[0] < end:
+        ends.insert(0, checkpoint)
+    for stop, entry in ends:
+        if start < stop and not table[entry].is_null:
+            journal.note((WRITE, table[entry].block_id, stop - start))
+            start = stop
+    if num_new_blocks:
+        _note_entries(journal, owner, table, len(table) - num_new_blocks)
 
 
 def note_hits(
-    journal: Journal, request: Request, hits: Table, block_size: int, num_skipped: int
+    journal: Journal, owner: Owner, hits: Table, block_size: int, num_skipped: int
 ) -> None:
     """A table begins with these blocks, behind as many null blocks as it does without."""
     known = enumerate(hits)
     first = next((i for i, block in known if i >= num_skipped and not block.is_null), len(hits))
     for index in range(first):
-        journal.note((NULL, NULL_BLOCK, request, index))
-    journal.note((KNOWN, request, request.all_token_ids, len(hits) * block_size))
-    journal.note((APPEND, request, first * block_size, []))
+        journal.note((NULL, NULL_BLOCK, owner, index))
+    journal.note((KNOWN, owner, owner.all_token_ids, len(hits) * block_size))
+    journal.note((APPEND, owner, first * block_size, []))
 
 
-def note_skipped(journal: Journal, request: Request, table: Table, gone: range) -> None:
-    """These entries of a table fell out of the window."""
+def note_skipped(journal: Journal, owner: Owner, table: Table, gone: Sequence[int]) -> None:
+    """These entries of a table fell out of the window, or held a state that nobody needs."""
     for index in gone:
-        journal.note((NULL, NULL_BLOCK, request, index))
+        journal.note((NULL, NULL_BLOCK, owner, index))
     if gone:
-        _note_entries(journal, request, table, gone.start)
+        _note_entries(journal, owner, table, min(gone))
 
 
-def _note_entries(journal: Journal, request: Request, table: Table, first: int) -> None:
-    journal.note((PATCH, request, first, [block.block_id for block in table[first:]]))
+def _note_entries(journal: Journal, owner: Owner, table: Table, first: int) -> None:
+    journal.note((PATCH, owner, first, [block.block_id for block in table[first:]]))

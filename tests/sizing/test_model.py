@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pagesim
 from pagesim.sizing.hf_config import MAX_BYTES, parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
+from pagesim.sizing.v1 import size_v1
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 LLAMA = {
@@ -337,6 +338,31 @@ def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
         return
     assert model.kv_bytes_per_token > 0
     assert all(0 <= layer < model.num_layers for layer in model.sliding_layers)
+
+
+HYBRID = {
+    name: text.get("text_config", text)
+    for name in ("llama4", "qwen3_next", "qwen3_5", "jamba", "nemotron_h")
+    for text in [json.loads((CONFIGS / f"{name}.json").read_text("utf-8"))]
+}
+HYBRID_KEYS = sorted(
+    {key for text in HYBRID.values() for key in text} - {"model_type"}
+    | {"layer_types", "layers_block_type", "no_rope_layers", "no_rope_layer_interval"}
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
+@given(st.sampled_from(sorted(HYBRID)), st.dictionaries(st.sampled_from(HYBRID_KEYS), VALUES))
+def test_any_hybrid_is_a_model_that_can_be_sized_or_refused(
+    name: str, change: dict[str, Any]
+) -> None:
+    try:
+        model = parse_config(HYBRID[name] | change, "any", ModelSpec)
+        size = size_v1(model, 2**50)
+    except pagesim.UsageError:
+        return
+    layers = [name for group in size.groups for name in group.layer_names]
+    assert len(layers) == len(set(layers)) == model.num_layers - len(model.layers_without_cache)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
             elif kind == "null":
                 state["null"] = block
             else:
-                assert kind in ("copy", "move"), kind
+                assert kind in ("copy", "move", "lookup"), kind
         for name, entry, ids in event.get("tables", []) if event else []:
             tables[name][0][entry:] = ids
         for name in event.get("closed", []) if event else []:

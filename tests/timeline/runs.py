@@ -1,4 +1,4 @@
-"""Recorded runs of random calls: of a scheduler, a manager, bare tables or one allocator."""
+"""Recorded runs of random calls: of either scheduler, a manager, bare tables or one allocator."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,6 +7,7 @@ from pathlib import Path
 import pagesim
 from pagesim.timeline import State, Timeline
 from tests.timeline.random_calls.device import DeviceRun
+from tests.timeline.random_calls.groups import GroupsRun
 from tests.timeline.random_calls.manager import ManagerRun
 from tests.timeline.random_calls.scheduler import SchedulerRun
 from tests.timeline.random_calls.source import Source
@@ -22,6 +23,7 @@ SOURCES: dict[str, Callable[[int], Source]] = {
     "device-naive": lambda seed: DeviceRun(seed, False),
     "device-caching": lambda seed: DeviceRun(seed, True),
     "scheduler": SchedulerRun,
+    "groups": GroupsRun,
 }
 """Each kind of run: makes one from a seed."""
 

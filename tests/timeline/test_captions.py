@@ -38,11 +38,12 @@ def test_of_random_runs(kind: str) -> None:
                 for named in re.findall(taken, text):
                     assert {int(word) for word in re.findall(r"\d+", named)} <= fronts, text
             if "which had room" in text:
-                into = {effect.block for effect in event.effects if effect.kind == "write"}
-                before_blocks = run.at(i).tables[event.subject]  # type: ignore[index]
-                size = run.at(i).block_size
-                fill = dict(zip(before_blocks.block_ids, before_blocks.fill, strict=True))
-                assert all(fill[block] < size for block in into)
+                before = run.at(i)
+                for effect in event.effects:
+                    if effect.kind == "write" and effect.table is not None:
+                        table, group = before.tables[effect.table], before.group_of(effect.table)
+                        at = table.block_ids.index(effect.block)
+                        assert table.fill[at] < group.block_size
 
 
 def _freed(event: Event) -> set[int]:

@@ -144,3 +144,13 @@ def test_junk_is_refused_in_words_or_taken(recorded: bool) -> None:
                 problems.append(f"{entry}{arguments} changes something: {error!r}")
     assert not problems, f"{len(problems)} of {CALLS}: " + "\n".join(problems[:40])
     assert refused > CALLS // 3
+
+
+def test_the_class_of_requests_is_refused_while_recording() -> None:
+    """Its ``request_id`` is a slot, for which a recording can have no name."""
+    scene = Scene()
+    with (
+        pagesim.record(scene.engine.scheduler),
+        pytest.raises(TypeError, match="request must be a Request"),
+    ):
+        scene.engine.manager.cache_blocks(v1.Request, "x")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pagesim.replay import TraceError, replay_file
 from tests.commands.runs import Shell, run
 from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
-from tests.replay.recordings import lines_of, write
+from tests.replay.recordings import V1_GROUPS, lines_of, write
 
 
 def changed(value: Any) -> Any:
@@ -26,7 +26,9 @@ def changed(value: Any) -> Any:
     return {**value, "more": 7} if isinstance(value, dict) else 7
 
 
-@pytest.mark.parametrize("path", RECORDINGS[1::2], ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize(
+    "path", [*RECORDINGS[1::2], *V1_GROUPS[::4]], ids=lambda path: path.name.split(".")[0]
+)
 def test_each_kind_of_change_is_told(path: Path, tmp_path: Path) -> None:
     """One part of the answer or of the state is changed: told at its line, as it is there."""
     lines = lines_of(path)[:120]
@@ -68,7 +70,9 @@ def test_an_error_is_compared_and_so_is_what_it_leaves(tmp_path: Path) -> None:
 @cache
 def header(kind: str) -> dict[str, Any]:
     """The first line of a recording of this kind."""
-    return lines_of(next(path for path in RECORDINGS if path.name.startswith(f"{kind}-")))[0]
+    return lines_of(
+        next(path for path in [*RECORDINGS, *V1_GROUPS] if path.name.startswith(f"{kind}-"))
+    )[0]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,8 @@ def header(kind: str) -> dict[str, Any]:
         ("kv_cache_manager", {"config": None}, "no simulator can be made"),
         ("scheduler", {"config": {"cache": {"num_gpu_blocks": 4}}}, "no simulator can be made"),
         ("scheduler", {"config": {"cache": 3}}, "no simulator can be made"),
+        ("coordinator", {"config": {"groups": [{"kind": "ring"}]}}, "no simulator can be made"),
+        ("coordinator", {"config": {"groups": [5]}}, "no simulator can be made"),
     ],
 )
 def test_a_file_that_cannot_be_replayed(
@@ -100,8 +106,8 @@ def test_a_hybrid_model_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_the_command_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = Shell(capsys).answer("replay", *RECORDINGS[::7])
-    assert (answer["ok"], len(answer["files"])) == (True, 3)
+    answer = Shell(capsys).answer("replay", *RECORDINGS[::7], *V1_GROUPS)
+    assert (answer["ok"], len(answer["files"]), len(V1_GROUPS)) == (True, 23, 20)
 
 
 def test_the_command_plays_a_run_of_pages_and_no_queue_alone(
@@ -112,3 +118,6 @@ def test_the_command_plays_a_run_of_pages_and_no_queue_alone(
     assert "part 1 of 1" in Shell(capsys)("replay", pages, "-o", out)
     assert "scheduler-async_bs4-138.jsonl.gz, part 1 of 1" in out.read_text()
     assert run("replay", queue, "-o", out) == 2
+    for path in V1_GROUPS[::5]:
+        Shell(capsys)("replay", path, "-o", out)
+        assert path.name in out.read_text()
