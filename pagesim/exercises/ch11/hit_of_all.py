@@ -50,7 +50,7 @@ to see.
 * vllm/v1/core/single_type_kv_cache_manager.py: SlidingWindowManager.find_longest_cache_hit
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, counted
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, recorded
 from pagesim.v1 import FullAttentionSpec, KVCacheManager, Request, SlidingWindowSpec
 
 Groups = list[tuple[int | None, list[bool]]]
@@ -129,21 +129,27 @@ def kind(window: int | None) -> str:
     return "full attention" if window is None else f"a window of {window}"
 
 
-def oracle(num_tokens: int, groups: Groups, block_size: int) -> int:
+def oracle(
+    num_tokens: int, groups: Groups, block_size: int, *, record: bool = True
+) -> tuple[int, Timeline]:
     """What the manager finds for a prompt that has come and gone, and lost blocks of each group."""
     full, windowed = FullAttentionSpec, SlidingWindowSpec
     windows = [window for window, _ in groups]
     specs = [windowed(block_size, sliding_window=w) if w else full(block_size) for w in windows]
-    num_blocks = len(groups) * (num_tokens // block_size + 1) + 1
+    num_blocks = 2 * len(groups) * (num_tokens // block_size + 1) + 1
     manager = KVCacheManager(num_blocks, groups=specs, retention_interval=None)
-    first, second = (Request(name, range(num_tokens), block_size=block_size) for name in "ab")
+    names = ("first", "second")
+    first, second = (Request(name, range(num_tokens), block_size=block_size) for name in names)
     manager.allocate_slots(first, num_tokens)
-    tables = manager.get_block_ids("a")
+    tables = manager.get_block_ids("first")
     manager.free(first)
     for table, (_, cached) in zip(tables, groups, strict=True):
         pairs = zip(table, cached, strict=False)  # the last block may not be full
         manager.evict_blocks(block for block, is_cached in pairs if not is_cached)
-    return manager.get_computed_blocks(second)[1]
+    with recorded(manager) as run:
+        hits, found, _ = manager.get_computed_blocks(second)
+        manager.allocate_slots(second, num_tokens - found, found, hits)
+    return found, run.annotate(title=f"Found: {found} of {counted(num_tokens, 'token')}")
 
 
 def why(yours: int, right: int, num_tokens: int, groups: Groups, block_size: int) -> str:

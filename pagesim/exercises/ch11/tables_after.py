@@ -51,7 +51,7 @@ the ninth, sees positions 4 to 8. So the window gives back block 3, and full att
 * vllm/v1/core/single_type_kv_cache_manager.py: SlidingWindowManager.get_num_skipped_tokens
 """
 
-from pagesim.exercises.kit import Case, Cases, Random, lost
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, lost, recorded
 from pagesim.v1 import FullAttentionSpec, KVCacheManager, Request, SlidingWindowSpec
 
 Tables = list[list[int]]
@@ -122,19 +122,20 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def oracle(
-    windows: Windows, steps: list[int], num_blocks: int, block_size: int
-) -> tuple[Tables, list[int]]:
+    windows: Windows, steps: list[int], num_blocks: int, block_size: int, *, record: bool = True
+) -> tuple[tuple[Tables, list[int]], Timeline]:
     """V1's manager, told of one step after the other."""
     full, windowed = FullAttentionSpec, SlidingWindowSpec
     groups = [windowed(block_size, sliding_window=w) if w else full(block_size) for w in windows]
     manager = KVCacheManager(num_blocks, groups=groups, enable_caching=False)
-    request = Request("r", range(sum(steps)), block_size=block_size)
-    for tokens in steps:
-        manager.allocate_slots(request, tokens)
-        request.num_computed_tokens += tokens
-    queue = manager.block_pool.free_block_queue
-    tables = [[*table] for table in manager.get_block_ids("r")]
-    return tables, [block.block_id for block in queue.get_all_free_blocks()]
+    request = Request("r0", range(sum(steps)), block_size=block_size)
+    with recorded(manager) as run:
+        for tokens in steps:
+            manager.allocate_slots(request, tokens)
+            request.num_computed_tokens += tokens
+    queue = manager.block_pool.free_block_queue.get_all_free_blocks()
+    tables = [[*table] for table in manager.get_block_ids("r0")]
+    return (tables, [block.block_id for block in queue]), run
 
 
 def why(

@@ -6,6 +6,7 @@ import pytest
 
 from pagesim import exercises
 from pagesim.exercises.ch11 import aligned_block, hit_of_all, past_null_blocks, tables_after
+from pagesim.exercises.exercise import Exercise
 from tests.exercises.answers import needs
 
 pytestmark = pytest.mark.ch11
@@ -25,7 +26,7 @@ def test_the_examples_of_the_statement_and_of_the_chapter(
     num_tokens: int, groups: list[tuple[int | None, str]], found: int
 ) -> None:
     given = [hit_of_all.group(*each) for each in groups]
-    assert HITS.reference(num_tokens, given, 4) == found == hit_of_all.oracle(num_tokens, given, 4)
+    assert HITS.reference(num_tokens, given, 4) == found == HITS.expected(num_tokens, given, 4)
 
 
 def test_the_manager_finds_the_longest_hit_that_is_possible_in_every_group() -> None:
@@ -39,7 +40,7 @@ def test_the_manager_finds_the_longest_hit_that_is_possible_in_every_group() -> 
                 for window, cached in groups
             )
         ]
-        assert hit_of_all.oracle(*case.args) == max(possible)
+        assert HITS.expected(*case.args) == max(possible)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_blocks_of_models(sizes: tuple[int, ...], tokens: int, percent: float) -
 def test_the_example_of_tables() -> None:
     given = [None, 5], [8, 1], 9, 4
     right = [[1, 2, 3], [0, 4, 5]], [6, 7, 8]
-    assert TABLES.reference(*given) == right == tables_after.oracle(*given)
+    assert TABLES.reference(*given) == right == TABLES.expected(*given)
 
 
 def test_every_case_has_room_in_the_pool() -> None:
@@ -69,8 +70,18 @@ def test_every_case_has_room_in_the_pool() -> None:
     for hidden in (False, True):
         for case in tables_after.cases(random.Random(0), hidden):
             _, steps, _, size = case.args
-            tables, _ = tables_after.oracle(*case.args)
+            tables, _ = TABLES.expected(*case.args)
             assert all(len(table) == -(-sum(steps) // size) for table in tables)
+
+
+@pytest.mark.parametrize(("exercise", "kind"), [(HITS, "hit"), (TABLES, "null")])
+def test_a_wrong_answer_is_played_group_by_group(exercise: Exercise, kind: str) -> None:
+    *_, wrong = exercise.wrong.values()
+    verdict = exercise.check(wrong)
+    assert verdict.run is not None
+    effects = [effect for event in verdict.run for effect in event.effects]
+    assert kind in {effect.kind for effect in effects}
+    assert len({effect.table for effect in effects if effect.kind == "write"}) == 2
 
 
 @pytest.mark.parametrize(
