@@ -113,7 +113,6 @@ def test_a_call_that_finds_no_block_changes_nothing(groups: list[object], blocks
         (lambda: hybrid("full", ("window", 8), sliding_window=3), "a window of its own"),
         (lambda: Story(engine="v1", groups="full"), "groups must be a list"),
         (lambda: Story(engine="v1", groups=["full", "state"]), "is a state: without caching=True"),
-        (lambda: hybrid("full", "state").batch(), "a batch has one block table"),
         (lambda: hybrid("full", "state").arrive([1]).fork(), "V1 has no forks"),
     ],
 )
