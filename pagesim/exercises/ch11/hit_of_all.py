@@ -38,8 +38,8 @@ to see.
 ## Wrong answers
 * all_of_it (all of it is cached): What is cached need not be computed.
 * like_full_attention (the beginning is forgotten): A window needs all blocks of the hit.
-* its_own_token_too (a window of whole blocks and a token): The window that the next token sees lies
-  in front of it.
+* its_own_token_too (a window of whole blocks and a token): A token sees a window of tokens before
+  itself.
 * always_a_whole_window (a hit shorter than the window): A hit ends only where a whole window lies
   before it.
 * each_on_its_own (two groups): The hit is the shortest of the hits that the groups have alone.
