@@ -5,8 +5,9 @@ one operation per line with what vLLM returned and its state afterwards. All of 
 except the state that a *failed* operation left behind in vLLM V0: pagesim rolls back instead.
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 
-``record_vllm`` is the one file that records a user's own vLLM. ``block_layer`` and ``scheduler``
-replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV cache groups.
+``record_vllm`` is the one file that records a user's own vLLM, and ``recorded`` replays that.
+``block_layer`` and ``scheduler`` replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV
+cache groups.
 """
 
 import inspect
@@ -26,12 +27,12 @@ from pagesim.replay.block_layer import (
     Player,
     UnknownNameError,
 )
+from pagesim.replay.recorded import RecordedSchedulerPlayer
 from pagesim.replay.scheduler import SchedulerPlayer
 from pagesim.replay.v1 import (
     BlockPoolPlayer,
     FreeQueuePlayer,
     KVCacheManagerPlayer,
-    RecordedSchedulerPlayer,
     V1SchedulerPlayer,
 )
 from pagesim.replay.v1_groups import (
