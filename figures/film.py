@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from io import BytesIO
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from textwrap import shorten
 from typing import Unpack
 
 from matplotlib.figure import Figure
@@ -94,17 +94,9 @@ def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
 def _frame(run: Timeline, step: int, theme: str, reading: Reading) -> bytes:
     event = run[step - 1] if step else None
     touched = {b for e in event.effects for b in (e.block, e.to) if b is not None} if event else ()
-    title = _folded(f"{step}. {event.caption}" if event else "0. The beginning.")
+    caption = f"{step}. {event.caption}" if event else "0. The beginning."
+    title = shorten(caption, LINE, placeholder="…", break_on_hyphens=False)
     figure: Figure = block_layout(
         run, step=step, title=title, highlight=touched, theme=theme, **reading
     )
     return image_bytes(figure, ".png", None)
-
-
-def _folded(caption: str) -> str:
-    """One line: what is too long for it ends at a word."""
-    if len(caption) <= LINE:
-        return caption
-    ends = [0, *(i for i, letter in enumerate(caption) if letter == " ")]
-    end = next((a for a, b in pairwise([*ends, len(caption)]) if b > LINE - 1), LINE - 1)
-    return f"{caption[:end]}…"

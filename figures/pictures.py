@@ -11,7 +11,7 @@ from pagesim import figures
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
-from pagesim.sizing import PRESETS
+from pagesim.sizing import PRESETS, ModelSpec, size_v1
 from pagesim.studies import paper
 
 DATA = Path(__file__).parent / "data"
@@ -21,26 +21,6 @@ SHAREGPT_LENGTHS = (
     f"their spread: the outputs' CV ({paper.output_cv():.2f}) is derived from Figure 2, the "
     f"prompts' ({paper.PROMPT_CV['sharegpt']}) is assumed."
 )
-
-
-def _block_layout() -> Picture:
-    title = "One cache: B was forked from A, C was swapped to the CPU"
-    return figures.block_layout(forked_and_swapped(), names=NAMES, title=title)
-
-
-def _thread_map() -> Picture:
-    # Figures do not import kernels: `python -m pagesim.kernels.simt --json` wrote this.
-    title = "Which thread reads what in vLLM's attention kernel"
-    return figures.thread_map(DATA / "thread_map.json", title=title)
-
-
-def _roofline() -> Picture:
-    return figures.roofline(DATA / "roofline.json")
-
-
-def _memory_waste() -> Picture:
-    title = "Where the memory goes: Figure 2 of the paper, simulated"
-    return figures.memory_waste(paper.figure_2(), title=title)
 
 
 def _occupancy_timeline() -> Picture:
@@ -90,10 +70,6 @@ def _sharing() -> Picture:
     return figures.sharing(found, title=title, notes=notes)
 
 
-def _prefix_hits() -> Picture:
-    return figures.prefix_hits(DATA / "prefix_hits.json", model="llama-3.1-8b")
-
-
 def _kv_size() -> Picture:
     notes = [
         "Shapes: each model's config.json on the Hugging Face Hub; OPT's from table 1 of Zhang et "
@@ -102,11 +78,37 @@ def _kv_size() -> Picture:
     return figures.kv_size(PRESETS.values(), notes=notes)
 
 
-DRAWN: tuple[Callable[[], Picture], ...] = (
-    *(_block_layout, _thread_map, _kv_size, _memory_waste, _occupancy_timeline),
-    *(_block_size_sweep, _batch_size, _sharing, _prefix_hits, _roofline),
-)
-PICTURES = {draw.__name__.strip("_"): draw for draw in DRAWN}
+def _kv_groups() -> Picture:
+    size = size_v1(ModelSpec.preset("gemma-3-27b"), "20GiB", max_model_len=32_768)
+    notes = [
+        "By the rules of vLLM 0.33.0, for 2,048 tokens a step and two steps in flight: `pagesim "
+        "size --model gemma-3-27b --memory 20GiB --max-model-len 32768 -o groups.svg`."
+    ]
+    return figures.kv_groups(size, notes=notes)
+
+
+PICTURES: dict[str, Callable[[], Picture]] = {
+    "block_layout": lambda: figures.block_layout(
+        forked_and_swapped(),
+        names=NAMES,
+        title="One cache: B was forked from A, C was swapped to the CPU",
+    ),
+    # Figures do not import kernels: `python -m pagesim.kernels.simt --json` wrote this.
+    "thread_map": lambda: figures.thread_map(
+        DATA / "thread_map.json", title="Which thread reads what in vLLM's attention kernel"
+    ),
+    "kv_size": _kv_size,
+    "kv_groups": _kv_groups,
+    "memory_waste": lambda: figures.memory_waste(
+        paper.figure_2(), title="Where the memory goes: Figure 2 of the paper, simulated"
+    ),
+    "occupancy_timeline": _occupancy_timeline,
+    "block_size_sweep": _block_size_sweep,
+    "batch_size": _batch_size,
+    "sharing": _sharing,
+    "prefix_hits": lambda: figures.prefix_hits(DATA / "prefix_hits.json", model="llama-3.1-8b"),
+    "roofline": lambda: figures.roofline(DATA / "roofline.json"),
+}
 """By name, in the order in which they are drawn."""
 
 

@@ -180,15 +180,11 @@ def _darken(figure: Figure) -> None:
     def turned(color: ColorType) -> ColorType:
         return DARK.get(to_hex(color).upper(), color) if mpl.colors.to_rgba(color)[3] else color
 
+    colors = {Patch: ("facecolor", "edgecolor"), Text: ("color",)}
+    colors[Line2D] = ("color", "markerfacecolor", "markeredgecolor")
     for artist in figure.findobj():
-        if isinstance(artist, Patch):
-            artist.set(facecolor=turned(artist.get_facecolor()))
-            artist.set(edgecolor=turned(artist.get_edgecolor()))
-        elif isinstance(artist, Line2D):
-            artist.set(color=turned(artist.get_color()))
-            artist.set(markerfacecolor=turned(artist.get_markerfacecolor()))
-            artist.set(markeredgecolor=turned(artist.get_markeredgecolor()))
-        elif isinstance(artist, Text):
-            artist.set(color=turned(artist.get_color()))
-            if (pill := artist.get_bbox_patch()) is not None:
-                pill.set(facecolor=turned(pill.get_facecolor()))
+        for kind, names in colors.items():
+            if isinstance(artist, kind):
+                artist.set(**{name: turned(getattr(artist, f"get_{name}")()) for name in names})
+        if isinstance(artist, Text) and (pill := artist.get_bbox_patch()) is not None:
+            pill.set(facecolor=turned(pill.get_facecolor()))

@@ -10,10 +10,18 @@ fragment it. A view a layer, because a block id names the same place in every la
 
 Zeros, because a gather of whole pages reads slots that were never written. Their scores are
 masked to a weight of 0; but 0 · NaN is NaN, and unwritten memory may hold NaN.
+
+Layers of several groups (V1) share the memory of a pool. A block belongs to one group at a time,
+and the layers of that group read its bytes in their own shape:
+
+    one layer of the pool     [   block 0   |   block 1   |   block 2   |   block 3   ]
+    group 0, 16 tokens, 2 heads                16 · 2 · D
+    group 1, 32 tokens, 1 head                               32 · 1 · D
 """
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -71,3 +79,42 @@ def kv_pool(
             f"{where} has free: allocate fewer"
         ) from error
     return KVTensors(list(keys), list(values))
+
+
+class GroupShape(NamedTuple):
+    """How the layers of one group see a block; `kv_pool` has the same names."""
+
+    layers: int
+    block_size: int
+    num_kv_heads: int
+    head_dim: int
+
+
+def kv_pools(
+    blocks: int,
+    groups: Sequence[tuple[int, int, int, int]],
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
+) -> list[KVTensors]:
+    """Make one pool of zeros that several groups share, and return each group's views of it.
+
+    Each group is a `GroupShape`. Layer i of every group reads layer i of the pool, which has as
+    many layers as the largest group. ValueError if a block does not have equally many numbers in
+    each group; otherwise the errors are those of `kv_pool`.
+    """
+    shapes = [GroupShape(*group) for group in groups]
+    if not shapes:
+        raise ValueError("groups is empty: a pool needs the shape of one group at least")
+    pages = {shape: math.prod(shape[1:]) for shape in shapes}
+    if len(set(pages.values())) > 1:
+        raise ValueError(
+            f"a block has {' or '.join(str(page) for page in pages.values())} numbers in a layer, "
+            "depending on the group: block_size · num_kv_heads · head_dim must be equal"
+        )
+    most = max(shape.layers for shape in shapes)
+    halves = kv_pool(most, blocks, *shapes[0][1:], dtype=dtype, device=device)
+    return [
+        KVTensors(*([each.view(-1, *s[1:]) for each in half[: s.layers]] for half in halves))
+        for s in shapes
+    ]

@@ -23,12 +23,15 @@ from pagesim.kernels.runtime import mode
 
 # Where each exported name lives. Modules load on first use: they need torch, this package does not.
 _HOMES = {
+    "GroupStep": "pagesim.kernels.attention.groups",
     "assert_matches_reference": "pagesim.kernels.compare",
     "copy_blocks": "pagesim.kernels.block_copy",
     "from_cuda_layout": "pagesim.kernels.layouts",
     "fused_decode": "pagesim.kernels.attention.fused_decode",
     "kv_pool": "pagesim.kernels.pool",
+    "kv_pools": "pagesim.kernels.pool",
     "online_softmax": "pagesim.kernels.softmax",
+    "paged_attention_groups": "pagesim.kernels.attention.groups",
     "paged_attention_v1": "pagesim.kernels.attention.v1",
     "paged_attention_v2": "pagesim.kernels.attention.v2",
     "paged_prefill": "pagesim.kernels.attention.prefill",

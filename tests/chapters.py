@@ -35,7 +35,6 @@ CHAPTERS = {
     "sizing": "ch08",
     "studies": "ch01",
     "studies/test_engines.py": "ch09",
-    "studies/test_per_layer.py": "ch09",
     "studies/test_prefix_hits.py": "ch06",
     "v0": "ch02",
     "v0/scheduling": "ch07",

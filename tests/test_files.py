@@ -106,7 +106,6 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path: Path, number: i
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    assert child.stdout is not None
     child.stdout.readline()
     assert len(names(tmp_path)) == 2
     child.send_signal(number)

@@ -53,6 +53,19 @@ def test_a_request_has_a_table_in_each_group() -> None:
     ]
 
 
+def test_a_batch_has_the_tables_of_each_group() -> None:
+    story = hybrid("full", ("window", 6))
+    one = story.arrive(range(18), "a")
+    story.batch()
+    one.write([7])
+    batch = story.batch()
+    (other,) = batch.others
+    assert batch.block_tables.tolist() == [one.tables[0]]
+    assert other.block_tables.tolist() == [[block or -1 for block in one.tables[1]]]
+    assert other.slot_mapping.tolist() == [4 * one.tables[1][4] + 2]
+    assert one.num_uncomputed == 0
+
+
 def test_the_last_state_of_a_prompt_is_kept_and_found() -> None:
     story = hybrid("full", "state")
     one = story.arrive(range(18), "a")
@@ -113,7 +126,6 @@ def test_a_call_that_finds_no_block_changes_nothing(groups: list[object], blocks
         (lambda: hybrid("full", ("window", 8), sliding_window=3), "a window of its own"),
         (lambda: Story(engine="v1", groups="full"), "groups must be a list"),
         (lambda: Story(engine="v1", groups=["full", "state"]), "is a state: without caching=True"),
-        (lambda: hybrid("full", "state").batch(), "a batch has one block table"),
         (lambda: hybrid("full", "state").arrive([1]).fork(), "V1 has no forks"),
     ],
 )

@@ -134,9 +134,8 @@ def test_a_window_drops_what_is_behind_it() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_batch_writes_where_it_will_be_read(window: int | None, seed: int) -> None:
     rng = random.Random(seed)
-    story = Story(
-        8 if window else 16, block_size=2, caching=True, sliding_window=window, engine="v1"
-    )
+    pool = 8 if window else 16
+    story = Story(pool, block_size=2, caching=True, sliding_window=window, engine="v1")
     held: dict[int, tuple[int, ...]] = {}
     done, hits = dict.fromkeys(["arrive", "write", "leave", "full"], 0), 0
     for _ in range(160):

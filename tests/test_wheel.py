@@ -103,6 +103,11 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
+@pytest.fixture(params=["unpacked", "empty"])
+def python(request: pytest.FixtureRequest) -> Path:
+    return request.getfixturevalue(request.param) / "python"
+
+
 def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
@@ -117,18 +122,12 @@ def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
         assert ours <= set(names), "a module is missing from the wheel"
 
 
-@pytest.mark.parametrize("place", ["unpacked", "empty"])
-def test_the_core_simulates(place: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    python = request.getfixturevalue(place) / "python"
+def test_the_core_simulates(python: Path, tmp_path: Path) -> None:
     done = run([python, "-c", SIMULATION], tmp_path)
     assert done.stdout == "simulated\n", done.stderr
 
 
-@pytest.mark.parametrize("place", ["unpacked", "empty"])
-def test_a_core_makes_the_notebooks_of_a_class(
-    place: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    python = request.getfixturevalue(place) / "python"
+def test_a_core_makes_the_notebooks_of_a_class(python: Path, tmp_path: Path) -> None:
     done = run([python, "-m", "pagesim", "exercises", "release", "class"], tmp_path)
     assert done.returncode == 0, done.stderr
     committed = {path.name: path.read_bytes() for path in (ROOT / "notebooks/exercises").iterdir()}
@@ -185,14 +184,7 @@ def test_a_folder_of_a_clone_hides_nobodys_package(tmp_path: Path) -> None:
     code += "import figures, kernels; print(figures.__file__, kernels.__file__)\n"
     code += "from pagesim import figures, kernels; print(figures.palette, kernels.reference)"
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path.parent,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run([sys.executable, "-c", code], tmp_path.parent, PYTHONPATH=path)
     theirs, ours = done.stdout.splitlines()
     assert theirs.count(str(tmp_path)) == 2, done.stdout
     assert str(ROOT / "kernels") in ours and str(ROOT / "figures") in ours, done.stdout

@@ -47,4 +47,5 @@ def logits_of(model: Model, tokens: Sequence[int]) -> torch.Tensor:
     """Logits [T, vocab] of one sequence."""
     ids = torch.tensor(tokens, device=model.head.device)
     with torch.inference_mode():
-        return model.logits(model(ids, torch.arange(len(ids)).to(ids), causal([len(ids)])))
+        attend = causal([len(ids)], model.config.windows)
+        return model.logits(model(ids, torch.arange(len(ids)).to(ids), attend))

@@ -112,7 +112,8 @@ def _draw(
         HALF: [half_a_block_each(size, row["batch"], slots) for size, row in rows.items()],
         "requests at once": [row["batch"] for row in rows.values()],
     }
-    marked = [f"Diamond: the published share of tokens ({_list(published)})."] if published else []
+    shares = ", ".join(f"{share:.1f} for {size}" for size, share in published.items())
+    marked = [f"Diamond: the published share of tokens ({shares})."] if published else []
     body = 18.0 + COLUMNS + 20 + ROW * len(table)
     figure, sheet, y = page.sheet(
         title, f"Percent of the cache's {slots:,} slots on average", body, [RULE, *marked, *notes]
@@ -147,7 +148,3 @@ def _column(sheet: Sheet, x: float, width: float, row: Means, up: Scale) -> None
         sheet.part(Box(x - width / 2, up(above), width, up(below) - up(above)), name)
         below = above
     sheet.rectangle(Box(x - width / 2, up(100), width, up(0) - up(100)), fill=None)
-
-
-def _list(published: Mapping[int, float]) -> str:
-    return ", ".join(f"{share:.1f} for {size}" for size, share in published.items())

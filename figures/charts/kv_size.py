@@ -69,7 +69,7 @@ def _kind(model: ModelSpec) -> str:
 
 def _kept(model: ModelSpec) -> str:
     """What is kept per layer; in brackets the number of query heads that share the KV heads."""
-    factors = [f"{model.num_layers} layers"]
+    factors = [f"{model.num_attention_layers} layers"]
     if model.is_mla:
         factors.append(f"{model.latent_dim} numbers")
     else:

@@ -85,28 +85,22 @@ def _words(measured: Facts, notes: Iterable[str]) -> str:
         "How many of the full blocks of prompts a prefix cache finds again, by pool size, with "
         f"{measured['block_tokens']} tokens a block: {points}."
     )
-    limits = f"{_limit(measured)}. {_ids(measured)}."
-    return " ".join([found, limits, *notes, measured["source"]])
+    limits = (f"{limit}." for limit in _limits_of(measured))
+    return " ".join([found, *limits, *notes, measured["source"]])
 
 
 def _rate(point: Mapping[str, int]) -> float:
     return 100 * point["hits"] / point["lookups"]
 
 
-def _limit(measured: Facts) -> str:
-    most = measured["endless"]
-    return (
+def _limits_of(measured: Facts) -> list[str]:
+    most, ids = measured["endless"], measured["ids"]
+    return [
         f"{_rate(most):.2f} % with endless room: {most['hits']:,} of the {most['lookups']:,} full "
-        "blocks"
-    )
-
-
-def _ids(measured: Facts) -> str:
-    ids = measured["ids"]
-    return (
+        "blocks",
         f"{_rate(ids):.2f} % of all ids came before: {ids['hits']:,} of {ids['lookups']:,}, "
-        "partial last blocks of prompts among them"
-    )
+        "partial last blocks of prompts among them",
+    ]
 
 
 def _draw(measured: Facts, model: ModelSpec | None, title: str, notes: Iterable[str]) -> Picture:
@@ -126,7 +120,7 @@ def _draw(measured: Facts, model: ModelSpec | None, title: str, notes: Iterable[
     across = Scale(sizes[0], sizes[-1] * 1.0001, LEFT + 16, RIGHT - 4, log=True)
     sheet.left_axis(LEFT, up, page.ticks(high), " %")
     sheet.line([LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
-    _limits(sheet, limits, [_limit(measured), _ids(measured)], up)
+    _limits(sheet, limits, _limits_of(measured), up)
     places = [(across(point["num_blocks"]), up(_rate(point))) for point in curve]
     sheet.line(*zip(*places, strict=True), color=style.SAVED, width=2)
     for (x, at), point in zip(places, curve, strict=True):

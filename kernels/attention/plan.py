@@ -11,7 +11,8 @@ them. A model of 28 layers would wait 28 times for the same answer. So ask once 
 The arguments are those of one layer's call, with the same errors. Other layers have their own q and
 caches of the same shapes and dtypes, but must pass the same tables, lengths and slots, unchanged
 (torch counts changes in place). Anything else is a ValueError that names both sides. Layers with
-different sliding windows need a plan for each window.
+different sliding windows need a plan for each window; where V1 has groups of layers, each group has
+a table of its own and needs a plan of its own (`kernels.attention.groups`).
 """
 
 import torch

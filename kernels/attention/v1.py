@@ -146,7 +146,8 @@ def paged_attention_v1(
 
     score = scale·(q·k)·k_scale, then softcap·tanh(score/softcap) if softcap > 0, then
     + slope·(key position - query position). scale: 1/√D by default. alibi_slopes: float32 [Hq].
-    sliding_window: the number of keys that the query attends to, including its own; 0 = all.
+    sliding_window: the number of keys that the query attends to, including its own; 0 = all. Blocks
+    that hold only older tokens are not read: their table entries may be -1, or V1's null block.
     k_scale, v_scale: a number or a float tensor [Hkv]; value = stored · scale. plan: from
     `plan_decode` with this step's tables and lengths. Without a plan, this call checks the tables
     and lengths itself, which waits for the GPU.

@@ -7,6 +7,7 @@ do a case, raises; its row then says why.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -29,16 +30,10 @@ class Peer:
     gather: Callable[[], object] | None = None
 
 
-def v1(inputs: Inputs) -> Peer:
-    """`paged_attention_v1`, planned before."""
+def ours(kernel: Callable[..., Any], inputs: Inputs) -> Peer:
+    """One of our kernels, planned before."""
     plan = kernels.plan_decode(*inputs.arguments)
-    return Peer(lambda: kernels.paged_attention_v1(*inputs.arguments, plan=plan))
-
-
-def v2(inputs: Inputs) -> Peer:
-    """`paged_attention_v2`, planned before."""
-    plan = kernels.plan_decode(*inputs.arguments)
-    return Peer(lambda: kernels.paged_attention_v2(*inputs.arguments, plan=plan))
+    return Peer(lambda: kernel(*inputs.arguments, plan=plan))
 
 
 def sdpa(inputs: Inputs) -> Peer:
@@ -138,8 +133,8 @@ def flashinfer(inputs: Inputs) -> Peer:
 
 
 CANDIDATES: dict[str, Callable[[Inputs], Peer]] = {
-    "paged_attention_v2": v2,
-    "paged_attention_v1": v1,
+    "paged_attention_v2": partial(ours, kernels.paged_attention_v2),
+    "paged_attention_v1": partial(ours, kernels.paged_attention_v1),
     "SDPA": sdpa,
     "FlexAttention": flex,
     "FlashInfer": flashinfer,

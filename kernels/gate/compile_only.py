@@ -9,10 +9,11 @@ This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels
 it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 """
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import torch
 
@@ -23,33 +24,8 @@ if TYPE_CHECKING:
     from triton.backends.compiler import GPUTarget
 
 
-class _Driver:
-    """All that triton asks of a driver before it compiles; one pretended device a target."""
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._target: GPUTarget | None = None
-
-    def use(self, name: str, target: "GPUTarget") -> None:
-        if name not in self._names:
-            self._names.append(name)
-        self._name, self._target = name, target
-
-    def get_current_target(self) -> "GPUTarget | None":
-        return self._target
-
-    def get_current_device(self) -> int:
-        # Triton keeps what it has compiled by device: two targets must not share one.
-        return self._names.index(self._name)
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_active_torch_device(self) -> torch.device:
-        return torch.device("cpu")
-
-
-_DRIVER = _Driver()
+_CHIPS: list[str] = []
+"""Each pretends to be the device of its number: triton keeps what it has compiled by device."""
 Launch = tuple[str, Any, dict[str, Any]]
 """A kernel's name, what became of it, and its constants."""
 
@@ -66,16 +42,17 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
             f"this process can also run kernels ({mode.decide().reason}): start Python with "
             f"{mode.COMPILE_ONLY}=1, or use python -m pagesim.kernels.gate"
         )
-    _DRIVER.use(name, target)
-    import_module("triton").runtime.driver.set_active(_DRIVER)
+    if name not in _CHIPS:
+        _CHIPS.append(name)
+    # All that triton asks of a driver before it compiles.
+    driver = SimpleNamespace(
+        get_current_target=lambda: target,
+        get_current_device=lambda: _CHIPS.index(name),
+        get_current_stream=lambda device: 0,
+        get_active_torch_device=lambda: torch.device("cpu"),
+    )
+    import_module("triton").runtime.driver.set_active(driver)
     found: list[Launch] = []
-    with _launches_compile(found), _pretended(name):
-        call()
-    return found
-
-
-@contextlib.contextmanager
-def _launches_compile(found: list[Launch]) -> Iterator[None]:
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
 
@@ -84,22 +61,13 @@ def _launches_compile(found: list[Launch]) -> Iterator[None]:
         found.append((self.fn.__name__, kernel, keywords))
         return kernel
 
-    jit.run = build
-    try:
-        yield
-    finally:
-        jit.run = run
-
-
-@contextlib.contextmanager
-def _pretended(name: str) -> Iterator[None]:
-    """Launchers accept CPU tensors, and choose the configuration of the chip `name`."""
-    decide, target = mode.decide, configs.target
+    # Launchers accept CPU tensors, and choose the configuration of the chip `name`. What they ask
+    # is looked up in its module at each call, so replacing it there is enough.
     here = mode.Backend("compiled", f"compiling for {name}", "cpu")
-    try:
-        # Both are looked up in their modules at each call, so replacing them there is enough.
-        mode.decide = lambda: here  # type: ignore[assignment]
-        configs.target = lambda device: name
-        yield
-    finally:
-        mode.decide, configs.target = decide, target
+    with (
+        patch.object(jit, "run", build),
+        patch.object(mode, "decide", lambda: here),
+        patch.object(configs, "target", lambda device: name),
+    ):
+        call()
+    return found

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime import mode, table_checks
 from pagesim.kernels.runtime.argument_checks import (
     FLOATS,
     FP8,
@@ -30,13 +30,6 @@ from pagesim.kernels.runtime.argument_checks import (
     short,
 )
 from pagesim.kernels.runtime.inputs import Facts, Numbers, Options, PagedInputs, Plan, require
-from pagesim.kernels.runtime.table_checks import (
-    check_groups,
-    check_sequences,
-    check_slots,
-    check_tables,
-    query_counts,
-)
 
 MAX_HEAD_DIM = 256
 
@@ -66,16 +59,16 @@ def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> Pa
         raise ValueError(
             f"q has head_dim {q.shape[2]}, but k_cache has {k_cache.shape[3]}: they must be equal"
         )
-    check_groups(q.shape[1], k_cache.shape[2])
+    table_checks.check_groups(q.shape[1], k_cache.shape[2])
     if call == "prefill":
-        check_sequences(lens.shape[0], "seq_lens", block_tables=block_tables)
+        table_checks.check_sequences(lens.shape[0], "seq_lens", block_tables=block_tables)
         if query_start_loc.shape[0] != lens.shape[0] + 1:
             raise ValueError(
                 f"query_start_loc has {query_start_loc.shape[0]} entries, expected "
                 f"{lens.shape[0] + 1}: one for each sequence in seq_lens, and one for the end"
             )
     else:
-        check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
+        table_checks.check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
     if call == "fused decode":
         _check_new_tokens(inputs)
     inputs = replace(inputs, options=_checked_options(q, k_cache, inputs.options))
@@ -133,7 +126,7 @@ def cache_write(
     ]
     if plan is None:
         (slots,) = _read(slot_mapping)
-        check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
+        table_checks.check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
         plan = Plan(facts, tensors=(slot_mapping,))
     else:
         require(plan, facts)
@@ -149,14 +142,14 @@ def _look(
     tables, tokens = found["block_tables"], found[lengths]
     counts: Numbers | int = 0 if inputs.call == "fused decode" else 1
     if inputs.call == "prefill":
-        counts = query_counts(found["query_start_loc"], tokens, inputs.q.shape[0])
+        counts = table_checks.query_counts(found["query_start_loc"], tokens, inputs.q.shape[0])
     window = inputs.options.sliding_window
-    check_tables(
+    table_checks.check_tables(
         tables, tokens, num_blocks, block_size,
         lengths=lengths, sliding_window=window, counts=counts,
     )  # fmt: skip
     if "slot_mapping" in found:
-        check_slots(found["slot_mapping"], num_blocks * block_size)
+        table_checks.check_slots(found["slot_mapping"], num_blocks * block_size)
     return Plan(facts, tables, tokens, counts, tensors=tuple(looked_at.values()))
 
 

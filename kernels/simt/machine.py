@@ -32,11 +32,7 @@ def shuffle_xor(register: Floats, mask: int) -> Floats:
 
 def halving(first: int, last: int = 1) -> list[int]:
     """first, first / 2, … down to `last`; nothing if `first` is below `last`."""
-    masks = []
-    while first >= last:
-        masks.append(first)
-        first //= 2
-    return masks
+    return [first >> step for step in range(first.bit_length()) if first >> step >= last]
 
 
 def xor_reduce(register: Floats, masks: Iterable[int], combine: Callable[..., Floats]) -> Floats:

@@ -1,4 +1,4 @@
-"""A language model whose keys and values can lie in pages: Llama, Qwen2, Qwen3, and two tiny ones.
+"""A language model on pages: Llama, Mistral, Qwen2, Qwen3, Gemma 3, and two that are tiny.
 
 from pagesim.kernels.tiny_llm import SamplingParams, by_hand, generate, load, maps, walk
 model = by_hand()                        # set by a function, exact

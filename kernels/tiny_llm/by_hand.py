@@ -62,8 +62,11 @@ CONTENT = slice(PAIRS - BITS - 1, PAIRS)
 CLOCK, MATCH, LOGIT = 400.0, 200.0, 60.0
 
 
-def by_hand(max_tokens: int = 4096) -> Model:
-    """Make the circuit as a Llama of two layers, exact for contexts up to `max_tokens` tokens."""
+def by_hand(max_tokens: int = 4096, window: int = 0) -> Model:
+    """Make the circuit as a Llama of two layers, exact for contexts up to `max_tokens` tokens.
+
+    window: how many tokens layer 0 sees, 0 = all. It looks back by two, so it needs three.
+    """
     if max_tokens < 1:
         raise ValueError(f"max_tokens = {max_tokens}: a context has at least one token")
     config = Config(
@@ -77,6 +80,7 @@ def by_hand(max_tokens: int = 4096) -> Model:
         vocab_size=NUM_TOKENS,
         rope_theta=(max_tokens / DRIFT) ** (PAIRS / CONTENT.start),
         eos_token_id=(STOP,),
+        sliding_windows=(window, 0) if window else (),
     )
     weights = {name: torch.zeros(shape) for name, shape in shapes(config).items()}
     ids = torch.arange(NUM_TOKENS)

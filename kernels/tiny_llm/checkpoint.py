@@ -1,6 +1,6 @@
 """Loads a model's folder as Hugging Face writes it: config.json, and weights in safetensors files.
 
-    model = load("Llama-3.2-1B")     # or Qwen2, Qwen3; sharded or not; float32, float16, bfloat16
+    model = load("Llama-3.2-1B")     # see config_json; sharded or not; float32, float16, bfloat16
 
 The package safetensors reads the weights and checks that each file is whole. Which tensors a model
 must have, and of what shape and dtype, is checked here. Only files of the folder are read: an index
@@ -25,6 +25,9 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 HEAD, EMBEDDINGS = "lm_head.weight", "model.embed_tokens.weight"
 FREQUENCIES = "rotary_emb.inv_freq"
 """Old files keep them; they follow from the config."""
+NOT_LLAMA = ("output_bias", "qk_norm", "sliding_windows", "rope_local_theta", "gemma",
+             "query_pre_attn_scalar", "final_logit_softcapping")  # fmt: skip
+"""Fields that a Llama's config.json does not have: they follow from the rest, or are off."""
 SHARD = re.compile(r"[A-Za-z0-9_.-]+\.safetensors")
 
 
@@ -59,14 +62,15 @@ def load(
 def save(model: Model, folder: str | Path) -> None:
     """Write a Llama, in its weights' dtype, to a folder that `load` and transformers can read."""
     config = model.config
-    if config.model_type != "llama" or config.rope_scaling:
+    if config.model_type != "llama" or config.rope_scaling or config.sliding_windows:
         raise ValueError(f"only a Llama without rope_scaling can be saved, not {config}")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: weight.detach().cpu().contiguous() for name, weight in model.weights.items()}
     weight_files.write(folder / WEIGHTS, weights)
     fields = asdict(config) | {"architectures": ["LlamaForCausalLM"], "hidden_act": "silu"}
-    del fields["output_bias"], fields["qk_norm"]  # a Llama's follow from the rest
+    for name in NOT_LLAMA:
+        del fields[name]
     fields["torch_dtype"] = str(model.head.dtype).removeprefix("torch.")
     (folder / CONFIG).write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n")
 

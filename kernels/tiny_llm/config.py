@@ -15,6 +15,12 @@ class Config:
     attention_bias adds a bias to q, k and v, output_bias to o, mlp_bias to the MLP. With qk_norm,
     every head's q and k are normalised before they are rotated (Qwen3). rope_scaling is None, or
     has the four numbers of "llama3". eos_token_id has the tokens that end an output.
+
+    sliding_windows has each layer's window, 0 where it attends to all tokens; () is 0 everywhere.
+    Layers with a window rotate by rope_local_theta, if it is not 0. gemma: norms before and after
+    each half of a layer, whose weights count from 1; GELU; embeddings times √hidden_size.
+    query_pre_attn_scalar stands in for head_dim where scores are scaled; final_logit_softcapping
+    bounds the logits. 0 = neither.
     """
 
     model_type: str
@@ -34,6 +40,16 @@ class Config:
     mlp_bias: bool = False
     qk_norm: bool = False
     eos_token_id: tuple[int, ...] = ()
+    sliding_windows: tuple[int, ...] = ()
+    rope_local_theta: float = 0.0
+    gemma: bool = False
+    query_pre_attn_scalar: float = 0.0
+    final_logit_softcapping: float = 0.0
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """The number of keys that a query of each layer sees, with its own; 0 = all."""
+        return self.sliding_windows or (0,) * self.num_hidden_layers
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -50,6 +66,8 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
         "mlp.down_proj": (hidden, inner, c.mlp_bias),
     }
     norms = {"input_layernorm": hidden, "post_attention_layernorm": hidden}
+    if c.gemma:
+        norms |= {"pre_feedforward_layernorm": hidden, "post_feedforward_layernorm": hidden}
     if c.qk_norm:
         norms |= {"self_attn.q_norm": c.head_dim, "self_attn.k_norm": c.head_dim}
     found: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (c.vocab_size, hidden)}

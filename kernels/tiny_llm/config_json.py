@@ -1,14 +1,13 @@
 """Reads config.json, and refuses by name what this model would compute wrongly.
 
-That is: unknown model types, windows, quantised weights, other activations, other position
-encodings.
+That is: unknown model types, quantised weights, other activations, other position encodings.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,16 @@ from typing import Any
 from pagesim.kernels.tiny_llm.config import LLAMA3, Config
 
 MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096
-FAMILIES = ("llama", "qwen2", "qwen3")
+# Of Gemma 3 the models without pictures.
+FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma3_text")
+ACTIVATIONS = ("hidden_act", "silu"), ("hidden_activation", "gelu_pytorch_tanh")
+FULL, SLIDING = "full_attention", "sliding_attention"
+# What transformers takes for keys that are absent.
+GEMMA3 = {
+    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+    "query_pre_attn_scalar": 256, "tie_word_embeddings": True,
+    "rope_theta": 1e6, "rope_local_base_freq": 1e4, "sliding_window_pattern": 6,
+}  # fmt: skip
 Words = Mapping[str, Any]
 """An object of JSON as it was read: none of its values has been checked."""
 
@@ -77,15 +85,17 @@ def parse_config(given: Words) -> Config:
 
     A key that is null or absent has the default of transformers.
     """
+    window = given.get("sliding_window", 4096)
     given = {key: value for key, value in given.items() if value is not None}
     kind = _known("model_type", given.get("model_type"), FAMILIES)
-    _refuse(given, kind)
+    gemma = kind == "gemma3_text"
+    given = GEMMA3 | given if gemma else given
 
-    def whole(key: str, default: int | None = None, most: int = MAX_NUMBER) -> int:
+    def whole(key: str, default: int | None = None, most: int = MAX_NUMBER, least: int = 1) -> int:
         value = given.get(key, default)
-        if type(value) is not int or not 1 <= value <= most:
+        if type(value) is not int or not least <= value <= most:
             raise CheckpointError(
-                f"{key} must be a whole number from 1 to {most}, not {quoted(value)}"
+                f"{key} must be a whole number from {least} to {most}, not {quoted(value)}"
             )
         return value
 
@@ -95,6 +105,8 @@ def parse_config(given: Words) -> Config:
             raise CheckpointError(f"{key} must be true or false, not {quoted(value)}")
         return value
 
+    slides = gemma or kind == "mistral" or (kind != "llama" and flag("use_sliding_window"))
+    _refuse(given, kind, slides)
     hidden, heads = whole("hidden_size"), whole("num_attention_heads")
     kv_heads = whole("num_key_value_heads", heads)
     head_dim = whole("head_dim", 128 if kind == "qwen3" else hidden // heads)
@@ -103,10 +115,18 @@ def parse_config(given: Words) -> Config:
             f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
             f"and head_dim {head_dim} of 2"
         )
+    layers = whole("num_hidden_layers", most=MAX_LAYERS)
+    rope_local_theta, given = _local_rope(given) if gemma else (0.0, given)
     rope_theta, rope_scaling = _rope(given)
+    scalar, cap = (
+        _positive(key, given[key]) if gemma and key in given else 0.0
+        for key in ("query_pre_attn_scalar", "final_logit_softcapping")
+    )
+    if window is None and not gemma:
+        slides = False
     return Config(
         model_type=kind,
-        num_hidden_layers=whole("num_hidden_layers", most=MAX_LAYERS),
+        num_hidden_layers=layers,
         hidden_size=hidden,
         intermediate_size=whole("intermediate_size"),
         num_attention_heads=heads,
@@ -120,33 +140,71 @@ def parse_config(given: Words) -> Config:
         attention_bias=kind == "qwen2" or flag("attention_bias"),
         output_bias=kind != "qwen2" and flag("attention_bias"),
         mlp_bias=kind == "llama" and flag("mlp_bias"),
-        qk_norm=kind == "qwen3",
+        qk_norm=gemma or kind == "qwen3",
         eos_token_id=_tokens("eos_token_id", given.get("eos_token_id", [])),
+        sliding_windows=_windows(given, kind, layers, whole) if slides else (),
+        rope_local_theta=rope_local_theta,
+        gemma=gemma,
+        query_pre_attn_scalar=scalar,
+        final_logit_softcapping=cap,
     )
 
 
-def _refuse(given: Words, kind: str) -> None:
+def _refuse(given: Words, kind: str, slides: bool) -> None:
     """Refuse what this model would compute without a word, and wrongly."""
-    _known("hidden_act", given.get("hidden_act", "silu"), ("silu",))
+    act, name = ACTIVATIONS[kind == "gemma3_text"]
+    _known(act, given.get(act, name), (name,))
     for key in ("dtype", "torch_dtype"):
         _known(key, given.get(key, "float32"), ("float32", "float16", "bfloat16"))
     layers = given.get("layer_types", [])
+    full = isinstance(layers, list) and layers == [FULL] * len(layers)
     for key, refused in {
         "quantization_config": True,
-        # The Qwen families write a window that only this flag puts to use.
-        "sliding_window": given.get("use_sliding_window", kind == "llama"),
-        "layer_types": not isinstance(layers, list) or layers != ["full_attention"] * len(layers),
+        # The Qwen families write a window that only use_sliding_window puts to use.
+        "sliding_window": kind == "llama",
+        "layer_types": kind == "mistral" or not (full or slides),
+        "attn_logit_softcapping": kind == "gemma3_text",
+        "use_bidirectional_attention": given.get("use_bidirectional_attention") is not False,
         "partial_rotary_factor": given.get("partial_rotary_factor") != 1,
     }.items():
         if refused and key in given:
             raise CheckpointError(f"{key} {quoted(given[key])} is not supported")
 
 
+def _windows(given: Words, kind: str, layers: int, whole: Callable[..., int]) -> tuple[int, ...]:
+    """Each layer's window: of the layers that a list names, or by the family's own rule."""
+    window = whole("sliding_window", 4096)
+    if (types := given.get("layer_types")) is not None:
+        if not isinstance(types, list) or len(types) != layers:
+            raise CheckpointError(f"layer_types must list {layers} layers, not {quoted(types)}")
+        slides = [_known("layer_types", each, (FULL, SLIDING)) == SLIDING for each in types]
+    elif kind == "gemma3_text":
+        pattern = whole("sliding_window_pattern")
+        slides = [(layer + 1) % pattern > 0 for layer in range(layers)]
+    else:
+        first = 0 if kind == "mistral" else whole("max_window_layers", 28, least=0)
+        slides = [layer >= first for layer in range(layers)]
+    return tuple(window * slide for slide in slides)
+
+
+def _local_rope(given: Words) -> tuple[float, Words]:
+    """Gemma's theta for layers with a window, and the config of the others."""
+    base = _positive("rope_local_base_freq", given["rope_local_base_freq"])
+    both, local = given.get("rope_parameters"), {}
+    if isinstance(both, dict) and {FULL, SLIDING} <= both.keys():
+        given, local = {**given, "rope_parameters": both[FULL]}, both[SLIDING]
+    theta, scaling = _rope({"rope_theta": base, "rope_parameters": local})
+    if scaling is not None:
+        raise CheckpointError(f"rope_parameters {quoted(local)} is not supported")
+    return theta, given
+
+
 def _rope(given: Words) -> tuple[float, dict[str, float] | None]:
     """Theta and llama3's numbers: transformers 5 keeps both in one key, 4 kept them in two."""
     key = "rope_parameters" if "rope_parameters" in given else "rope_scaling"
     rope = given.get(key, {})
-    if not isinstance(rope, dict) or rope.get("partial_rotary_factor", 1) != 1:
+    by_kind = isinstance(rope, dict) and {FULL, SLIDING} & rope.keys()
+    if not isinstance(rope, dict) or rope.get("partial_rotary_factor", 1) != 1 or by_kind:
         raise CheckpointError(f"{key} {quoted(rope)} is not supported")
     theta = rope.get("rope_theta", given.get("rope_theta", 10000.0))
     kind = rope.get("rope_type", rope.get("type", "default"))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.model import Model, visible
 from pagesim.kernels.tiny_llm.sampling import SamplingParams, checked_prompt, draw, extend
 
 Watch = Callable[[int, Tensor], None]
@@ -35,9 +35,8 @@ class Contiguous:
         start, end = self.length, self.length + len(q)
         keys, values = self.cache[0, layer], self.cache[1, layer]
         keys[:, start:end], values[:, start:end] = k.transpose(0, 1), v.transpose(0, 1)
-        mask = None if len(q) == 1 else torch.ones(
-            len(q), end, dtype=torch.bool, device=q.device
-        ).tril(start)  # fmt: skip
+        window = self.model.config.windows[layer]
+        mask = visible(len(q), end, window, q.device) if window or len(q) > 1 else None
         queries = q.transpose(0, 1).unflatten(0, (len(keys), -1)).flatten(1, 2)
         if mask is not None:
             mask = mask.repeat(q.shape[1] // len(keys), 1)

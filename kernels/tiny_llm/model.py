@@ -1,4 +1,4 @@
-"""A Llama, Qwen2 or Qwen3 decoder that leaves one thing open: where keys and values are kept.
+"""A Llama, Mistral, Qwen or Gemma 3 decoder that leaves open where keys and values are kept.
 
     hidden = model(tokens, positions, attend)  # T tokens of any number of sequences: [T, hidden]
     logits = model.logits(hidden[rows])        # only where a token is sampled: [rows, vocab]
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import gelu, linear, rms_norm, scaled_dot_product_attention, silu
 
 from pagesim.kernels.tiny_llm.config import LLAMA3, Config, check_shapes
 
@@ -34,29 +35,45 @@ class Model:
     def __init__(self, config: Config, weights: Mapping[str, Tensor]) -> None:
         check_shapes(config, {name: tuple(w.shape) for name, w in weights.items()})
         self.config = config
-        self.weights = {name: in_reading_order(name, w) for name, w in weights.items()}
+        plain = {name: counted_from_0(config, name, w) for name, w in weights.items()}
+        self.weights = {name: in_reading_order(name, w) for name, w in plain.items()}
         self.embeddings = weights["model.embed_tokens.weight"]
         self.head = (
             self.embeddings if config.tie_word_embeddings else self.weights["lm_head.weight"]
         )
-        self.frequencies = frequencies(config).to(self.head.device)
+        self.frequencies = self.local_frequencies = frequencies(config).to(self.head.device)
+        if theta := config.rope_local_theta:
+            local = replace(config, rope_theta=theta, rope_scaling=None)
+            self.local_frequencies = frequencies(local).to(self.head.device)
 
     def __call__(self, tokens: Tensor, positions: Tensor, attend: Attend) -> Tensor:
         """Return the last hidden states [T, hidden] of tokens [T], which have the positions [T]."""
-        x = self.embeddings[tokens]
-        angles = positions[:, None, None] * self.frequencies  # [T, 1, D/2]
-        turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        for layer in range(self.config.num_hidden_layers):
-            name = f"model.layers.{layer}."
+        x, gemma = self.embeddings[tokens], self.config.gemma
+        if gemma:
+            x = x * x.new_tensor(self.config.hidden_size**0.5)
+        turn = local = self.turn(positions, self.frequencies, x.dtype)
+        if self.config.rope_local_theta:
+            local = self.turn(positions, self.local_frequencies, x.dtype)
+        for layer, window in enumerate(self.config.windows):
+            name, its = f"model.layers.{layer}.", local if window else turn
             h = self.norm(name + "input_layernorm", x)
-            x = x + self.attention(layer, name + "self_attn.", h, turn, attend)
-            h = self.norm(name + "post_attention_layernorm", x)
-            x = x + self.mlp(name + "mlp.", h)
+            h = self.attention(layer, name + "self_attn.", h, its, attend)
+            x = x + (self.norm(name + "post_attention_layernorm", h) if gemma else h)
+            before = "pre_feedforward_layernorm" if gemma else "post_attention_layernorm"
+            h = self.mlp(name + "mlp.", self.norm(name + before, x))
+            x = x + (self.norm(name + "post_feedforward_layernorm", h) if gemma else h)
         return self.norm("model.norm", x)
+
+    @staticmethod
+    def turn(positions: Tensor, frequencies: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of each position's angles, [T, 1, D/2]."""
+        angles = positions[:, None, None] * frequencies
+        return angles.cos().to(dtype), angles.sin().to(dtype)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """[…, hidden] -> […, vocab]."""
-        return linear(hidden, self.head)
+        logits, cap = linear(hidden, self.head), self.config.final_logit_softcapping
+        return cap * torch.tanh(logits / cap) if cap else logits
 
     def attention(
         self, layer: int, name: str, x: Tensor, turn: tuple[Tensor, Tensor], attend: Attend
@@ -69,8 +86,9 @@ class Model:
         return self.linear(name + "o_proj", heads.flatten(-2))
 
     def mlp(self, name: str, x: Tensor) -> Tensor:
-        """SwiGLU: one projection opens and shuts the other."""
-        gate = silu(self.linear(name + "gate_proj", x))
+        """SwiGLU, or Gemma's GELU: one projection opens and shuts the other."""
+        gate = self.linear(name + "gate_proj", x)
+        gate = gelu(gate, approximate="tanh") if self.config.gemma else silu(gate)
         return self.linear(name + "down_proj", gate * self.linear(name + "up_proj", x))
 
     def linear(self, name: str, x: Tensor) -> Tensor:
@@ -80,6 +98,14 @@ class Model:
         """RMSNorm: weight · x / √(mean of x² + eps), over the last dimension."""
         weight = self.weights[name + ".weight"]
         return rms_norm(x, weight.shape, weight, self.config.rms_norm_eps)
+
+
+def counted_from_0(config: Config, name: str, weight: Tensor) -> Tensor:
+    """Gemma's norms multiply by 1 + weight; and that of a query can scale its scores as well."""
+    if not config.gemma or not name.endswith("norm.weight"):
+        return weight
+    scalar = config.query_pre_attn_scalar or config.head_dim
+    return (1 + weight) * (config.head_dim / scalar) ** (0.5 if "q_norm" in name else 0)
 
 
 def in_reading_order(name: str, weight: Tensor) -> Tensor:
@@ -117,14 +143,29 @@ def frequencies(config: Config) -> Tensor:
     return kept * plain + (1 - kept) * plain / factor
 
 
-def causal(lengths: Sequence[int]) -> Attend:
-    """Attention without a cache: the batch holds whole sequences of these lengths."""
+def visible(queries: int, tokens: int, window: int, device: torch.device) -> Tensor:
+    """Which of the tokens each of the last queries sees, bool [queries, tokens]."""
+    back = tokens - queries
+    mask = torch.ones(queries, tokens, dtype=torch.bool, device=device).tril(back)
+    return mask.triu(back + 1 - window) if window else mask
+
+
+def causal(lengths: Sequence[int], windows: Sequence[int] = ()) -> Attend:
+    """Attention without a cache: the batch holds whole sequences of these lengths.
+
+    windows: each layer's, as in `Config.windows`; none by default.
+    """
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        out = []
+        window, out = windows[layer] if windows else 0, []
         for parts in zip(*(x.split(list(lengths)) for x in (q, k, v)), strict=True):
             a, b, c = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
-            out.append(scaled_dot_product_attention(a, b, c, is_causal=True, enable_gqa=True))
+            mask = visible(a.shape[2], a.shape[2], window, q.device) if window else None
+            out.append(
+                scaled_dot_product_attention(
+                    a, b, c, attn_mask=mask, is_causal=mask is None, enable_gqa=True
+                )
+            )
         return torch.cat(out, dim=2)[0].transpose(0, 1)
 
     return attend

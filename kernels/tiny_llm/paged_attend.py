@@ -6,7 +6,9 @@ Each class is made for one step, and called once a layer, as a model's `attend`:
     hidden = model(tokens, positions, attend)    # batch: a step's attention metadata
 
 A call writes the new tokens' keys and values at their slots, then answers every query through its
-sequence's table. Prefills come first in a batch; a decode is a sequence with one query.
+sequence's table. Prefills come first in a batch; a decode is a sequence with one query. A window
+is the number of tokens that a query sees, 0 for all. Layers with different windows, or with tables
+of different groups, have an object each: `of_step` makes them.
 
 Only the slots below seq_len count. Where whole pages are gathered, the others are masked and set to
 zero: NaN or infinity that another request left there would outlast the mask, as 0 · NaN is NaN.
@@ -14,7 +16,8 @@ zero: NaN or infinity that another request left there would outlast the mask, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +34,46 @@ Pool = Any
 """Its ``keys`` and ``values`` are a tensor a layer: `pagesim.cache.KVPool` is one."""
 Batch = Any
 """A step's attention metadata, as in `pagesim.cache`."""
-Backend = Callable[[Pool, Batch], Attend]
-"""Makes a step's `attend` of a pool and its attention metadata."""
+Backend = Callable[..., Attend]
+"""Makes a step's `attend` of a pool, its attention metadata and, if there is one, a window."""
+
+
+def of_step(backend: Backend, pool: Pool, batch: Batch, windows: Sequence[int]) -> Attend:
+    """Make one `attend` for all layers of a model, whose windows are given (`Config.windows`).
+
+    `batch.groups` has the batch with the tables and slots of each group of layers, and
+    `sliding_window`, the tokens that its blocks are kept for. What layers share is made once.
+    """
+    groups = getattr(batch, "groups", (batch,))
+    kept = [getattr(group, "sliding_window", 0) for group in groups]
+    if len(groups) == 1 and not any((*windows, *kept)):
+        return backend(pool, batch)
+    made: dict[tuple[int, int], Attend] = {}
+    layers = list(zip(deal(windows, kept), windows, strict=True))
+    for group, window in layers:
+        if (group, window) not in made:
+            made[group, window] = backend(pool, groups[group], window)
+    return lambda layer, q, k, v: made[layers[layer]](layer, q, k, v)
+
+
+def deal(windows: Sequence[int], kept: Sequence[int | None]) -> list[int]:
+    """The group of each layer, given the tokens that each group keeps (0 = all, None = no keys).
+
+    As in V1, layers of one window take turns with the groups of this window. Without such a group
+    they share those that keep all tokens. ValueError if there is none either.
+    """
+    found, turns = [], Counter[int]()
+    for layer, window in enumerate(windows):
+        wanted = window if window in kept else 0
+        its = [group for group, keeps in enumerate(kept) if keeps == wanted]
+        if not its:
+            raise ValueError(
+                f"layer {layer} attends to {window or 'all'} tokens, but the groups of the cache "
+                f"keep {', '.join(str(keeps or 'all') for keeps in kept)}"
+            )
+        found.append(its[turns[wanted] % len(its)])
+        turns[wanted] += 1
+    return found
 
 
 class Triton:
@@ -41,8 +82,8 @@ class Triton:
     Tables, lengths and slots are checked in the first layer; its plans serve the others.
     """
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.window = pool, window
         prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
         self.slots, tables, starts, lens, contexts = (
             torch.from_numpy(array).to(pool.keys[0].device)
@@ -77,9 +118,11 @@ class Triton:
         self, kernel: Callable[..., Tensor], plan: Callable[..., Plan], *arguments: Tensor
     ) -> Tensor:
         """The kernel's answer, by the plan that the first layer's call has made."""
+        reads = kernel is not kernels.reshape_and_cache
+        window = {"sliding_window": self.window} if reads else {}
         if kernel not in self.plans:
-            self.plans[kernel] = plan(*arguments)
-        return kernel(*arguments, plan=self.plans[kernel])
+            self.plans[kernel] = plan(*arguments, **window)
+        return kernel(*arguments, **window, plan=self.plans[kernel])
 
 
 class Fused(Triton):
@@ -101,7 +144,7 @@ class Span(NamedTuple):
     mask: Tensor
     """[sequences, 1, queries, W · block_size]: True where a query may look."""
     beyond: Tensor
-    """Which of the sequences · W · block_size gathered slots no token of the sequence is in."""
+    """Which of the sequences · W · block_size gathered slots hold no token that is looked at."""
 
 
 class Torch:
@@ -110,8 +153,8 @@ class Torch:
     The query heads that share a KV head become further queries of it, so that no key is repeated.
     """
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.window = pool, window
         self.block_size, self.kv_heads = pool.keys[0].shape[1:3]
         self.device = pool.keys[0].device
         self.slots = torch.from_numpy(batch.slot_mapping).to(self.device)
@@ -152,10 +195,18 @@ class Torch:
             lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
             width = -(-int(lens.max()) // self.block_size)
             newest = lens[:, None] - count + np.arange(count)  # each query's own position
-            slots = np.arange(width * self.block_size)
+            skip = 0
+            if self.window:
+                oldest = np.maximum(newest - self.window + 1, 0)
+                skip = int(oldest.min()) // self.block_size
+            slots = np.arange(skip * self.block_size, width * self.block_size)
             mask = slots <= newest[:, None, :, None]
-            beyond = np.flatnonzero(slots >= lens[:, None])
-            blocks = np.ascontiguousarray(tables[first:end, :width]).reshape(-1)
+            unread = slots >= lens[:, None]
+            if self.window:
+                mask &= slots >= oldest[:, None, :, None]
+                unread |= slots < oldest[:, :1]
+            beyond = np.flatnonzero(unread)
+            blocks = np.ascontiguousarray(tables[first:end, skip:width]).reshape(-1)
             to = {"device": self.device}
             yield Span(
                 rows,
@@ -169,8 +220,8 @@ class Torch:
 class Numpy:
     """The reference in float64, query by query: slow, for comparing."""
 
-    def __init__(self, pool: Pool, batch: Batch) -> None:
-        self.pool, self.slots = pool, batch.slot_mapping
+    def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
+        self.pool, self.slots, self.window = pool, batch.slot_mapping, window
         self.tables, self.lens = reference.one_row_per_query(
             batch.query_start_loc, batch.block_tables, batch.seq_lens
         )
@@ -178,7 +229,8 @@ class Numpy:
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         caches = self.pool.keys[layer].numpy(), self.pool.values[layer].numpy()
         reference.reshape_and_cache(k.numpy(), v.numpy(), *caches, self.slots)
-        out = reference.gather_attention(q.numpy(), *caches, self.tables, self.lens)
+        given = q.numpy(), *caches, self.tables, self.lens
+        out = reference.gather_attention(*given, sliding_window=self.window)
         return torch.from_numpy(out).to(q.dtype)
 
 

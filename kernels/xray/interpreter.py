@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal, Protocol, no_type_check
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -117,16 +118,12 @@ def watched(observer: Observer) -> Iterator[None]:
         set_index(x, y, z)
         observer.program((x, y, z))
 
-    module = interpreter._interpreter
-    try:
-        interpreter._interpreter = _Watching(module, observer)
-        executor._init_args_hst = launch
-        builder.set_grid_idx = program
+    with (
+        patch.object(interpreter, "_interpreter", _Watching(interpreter._interpreter, observer)),
+        patch.object(executor, "_init_args_hst", launch),
+        patch.object(builder, "set_grid_idx", program),
+    ):
         yield
-    finally:
-        interpreter._interpreter = module
-        executor._init_args_hst = to_host
-        builder.__dict__.pop("set_grid_idx", None)
 
 
 @no_type_check

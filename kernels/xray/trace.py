@@ -1,10 +1,7 @@
 """What an x-ray saw of one call: its programs' accesses, counted and judged."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from pagesim.kernels.xray import rules
 from pagesim.kernels.xray.accesses import Access, Program, Region
@@ -44,24 +41,6 @@ class AccessTrace:
                 for block, _ in access.slots():
                     found.setdefault(block, set()).update(self.sequences_of(program))
         return {block: sorted(found[block]) for block in sorted(found)}
-
-    def reads_per_slot(self, cache: str = "k_cache") -> dict[int, Counter[int]]:
-        """For each sequence: how many of its (slot, KV head) pairs its programs read how often.
-
-        {0: Counter({4: 74})}: each of 74 pairs was read 4 times, once for each of 4 query heads. A
-        kernel that holds a group's query heads in one program reads each pair once. Raises
-        ValueError for a call without block tables.
-        """
-        if self.ownership is None:
-            raise ValueError(f"{self.name} takes no block tables, so there are no sequences")
-        counts: dict[int, Counter[tuple[int, ...]]] = {}
-        for program in self.programs:
-            sequences = self.sequences_of(program)
-            for access in program.of("read", cache):
-                places = np.unique(np.stack(access.coordinates()[:3], axis=1), axis=0).tolist()
-                for seq in sequences:
-                    counts.setdefault(seq, Counter()).update(tuple(place) for place in places)
-        return {seq: Counter(found.values()) for seq, found in sorted(counts.items())}
 
     def problems(self) -> list[str]:
         """One sentence for each rule of `kernels.xray.rules` that is broken; [] if none is."""

@@ -12,6 +12,10 @@ tokens of which 2 are computed, the first 3 tokens of a longer one, and a 9th to
 It is one ragged batch: ``kernels.paged_prefill`` serves all of it, because a decode is a sequence
 with one query. Kernels for decodes alone take the rows from ``num_prefill_tokens`` on.
 
+Where layers have several kinds of memory (V1), each group of layers has tables and slots of its
+own, all from one pool of blocks. The batch is then the first group's, and ``groups`` has one for
+each group; they differ in nothing else.
+
 :func:`pagesim.cache.build_attention_metadata` makes it from a step of V0, and
 :func:`pagesim.cache.build_v1_metadata` from one of V1.
 
@@ -20,13 +24,15 @@ Source: vLLM 0.6.4.post1, ``FlashAttentionMetadataBuilder`` in
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.cache.slot_mapping import pad_block_tables, prompt_slots, slots_of
+from pagesim.cache.slot_mapping import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
+from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
+from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +68,20 @@ class AttentionMetadata:
     """The most tokens of one sequence; like the next two, 0 for an empty batch."""
     max_prefill_seq_len: int
     max_decode_seq_len: int
+    kv_cache_spec: KVCacheSpec | None = None
+    """V1: what the group keeps of a block of tokens."""
+    others: tuple["AttentionMetadata", ...] = ()
+    """The same for the layers of every group but the first."""
+
+    @property
+    def groups(self) -> tuple["AttentionMetadata", ...]:
+        """The batch for the layers of each group, in the order of the groups."""
+        return self, *self.others
+
+    @property
+    def sliding_window(self) -> int | None:
+        """The tokens whose keys and values are kept: see `tokens_kept`."""
+        return tokens_kept(self.kv_cache_spec)
 
     @property
     def max_seq_len(self) -> int:
@@ -99,15 +119,12 @@ class Span:
 
 
 def assemble(
-    spans: Sequence[Span], block_size: int, sliding_window: int | None = None
+    spans: Sequence[Span],
+    block_size: int,
+    sliding_window: int | None = None,
+    kv_cache_spec: KVCacheSpec | None = None,
 ) -> AttentionMetadata:
     """The batch of these sequences, prefills first; `prompt_slots` uses the ``sliding_window``."""
-    slots = [
-        prompt_slots(s.table, s.context_len, s.seq_len, block_size, sliding_window=sliding_window)
-        if s.is_prompt
-        else slots_of(s.table, range(s.context_len, s.seq_len), block_size)
-        for s in spans
-    ]
     query_lens = [s.seq_len - s.context_len for s in spans]
     starts = np.cumsum([0, *query_lens], dtype=np.int32)
     last_rows = [end - 1 for end, s in zip(starts[1:], spans, strict=True) if s.samples]
@@ -117,7 +134,7 @@ def assemble(
         seq_ids=[s.seq_id for s in spans],
         input_tokens=np.array([t for s in spans for t in s.tokens], dtype=np.int64),
         input_positions=np.array(positions, dtype=np.int64),
-        slot_mapping=np.concatenate([np.zeros(0, dtype=np.int64), *slots]),
+        slot_mapping=_slot_mapping(spans, block_size, sliding_window),
         block_tables=pad_block_tables([s.table for s in spans]),
         query_start_loc=starts,
         context_lens=np.array([s.context_len for s in spans], dtype=np.int32),
@@ -129,4 +146,48 @@ def assemble(
         max_query_len=max(query_lens, default=0),
         max_prefill_seq_len=max((s.seq_len for s in spans if s.is_prompt), default=0),
         max_decode_seq_len=max((s.seq_len for s in spans if not s.is_prompt), default=0),
+        kv_cache_spec=kv_cache_spec,
     )
+
+
+def tokens_kept(spec: KVCacheSpec | None) -> int | None:
+    """How many tokens of a sequence a group keeps keys of: 0 = all, None = it keeps states."""
+    if isinstance(spec, MambaSpec):
+        return None
+    return spec.sliding_window if isinstance(spec, SlidingWindowSpec) else 0
+
+
+def assemble_groups(
+    spans: Sequence[Sequence[Span]], specs: Sequence[KVCacheSpec]
+) -> AttentionMetadata:
+    """The batch of sequences that have a span, and so a table, in each of these groups."""
+    if not specs:
+        raise UsageError("the cache has no groups, so there is nothing to read or write")
+    rows = sorted(spans, key=lambda its: not its[0].is_prompt)
+    groups = list(zip(*rows, strict=True)) or [()] * len(specs)
+    first = assemble(groups[0], specs[0].block_size, kv_cache_spec=specs[0])
+    others = [
+        replace(
+            first,
+            slot_mapping=_slot_mapping(its, spec.block_size),
+            block_tables=pad_block_tables([s.table for s in its]),
+            kv_cache_spec=spec,
+        )
+        for its, spec in zip(groups[1:], specs[1:], strict=True)
+    ]
+    return replace(first, others=tuple(others)) if others else first
+
+
+def _slot_mapping(
+    spans: Sequence[Span], block_size: int, sliding_window: int | None = None
+) -> NDArray[np.int64]:
+    """Where each token goes; nowhere if its entry of the table is -1, as beside a state."""
+    slots = [
+        prompt_slots(s.table, s.context_len, s.seq_len, block_size, sliding_window=sliding_window)
+        if s.is_prompt
+        else slots_of(s.table, range(s.context_len, s.seq_len), block_size)
+        for s in spans
+    ]
+    mapping = np.concatenate([np.zeros(0, dtype=np.int64), *slots])
+    np.maximum(mapping, PAD_SLOT_ID, out=mapping)
+    return mapping

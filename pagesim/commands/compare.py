@@ -6,7 +6,7 @@ import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.errors import UsageError
-from pagesim.simulation.report import of_measures
+from pagesim.simulation import report
 from pagesim.simulation.saved import REQUESTS, RUN, SUMMARY, measures_of, what_is
 
 
@@ -48,7 +48,7 @@ def compare(
     with blaming(a, UsageError):
         first = measures_of(a)
     with blaming(b, UsageError):
-        table = of_measures((left, right), first, measures_of(b))
+        table = report.compare((left, right), first, measures_of(b))
     return Answer(True, str(table), {"names": table.names, "measures": table.rows})
 
 

@@ -61,9 +61,7 @@ def _folder(model: str) -> Path:
 )
 @click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
 @click.option(
-    "--blocks",
-    type=COUNT,
-    help="Blocks in the pool.  [default: enough for all prompts at once]",
+    "--blocks", type=COUNT, help="Blocks in the pool.  [default: enough for all prompts at once]"
 )
 @click.option(
     "--preemption",
@@ -136,9 +134,9 @@ def generate(
 ) -> Answer:
     """Answer prompts with MODEL, its keys and values in pages.
 
-    MODEL is the folder of a Llama, Qwen2 or Qwen3 model in Hugging Face format. Or it is one of the
-    two tiny built-in models, walk and by-hand, which follow a map: the prompt 'a>k;k>c;c>.;?a'
-    asks for the route from a.
+    MODEL is the folder of a Llama, Mistral, Qwen2, Qwen3 or Gemma 3 model in Hugging Face format.
+    Or it is one of the two tiny built-in models, walk and by-hand, which follow a map: the prompt
+    'a>k;k>c;c>.;?a' asks for the route from a.
 
     A prompt is a list of token ids, such as [1, 2, 3]. It may be text for a built-in model, or if
     the folder has a tokenizer.json and the package tokenizers is installed (pip install

@@ -94,10 +94,10 @@ def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool
     try:
         size = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
         low, block_size = size["tokens"][0], size["block_size"]
-        if size.get("engine") == "v1" and size["num_groups"] == 1:  # with the null block
-            low = size["num_gpu_blocks"][0] * block_size
+        if size.get("engine") == "v1":  # with the null block; groups share the blocks equally
+            low = size["num_gpu_blocks"][0] // size["num_groups"] * block_size
         pool = Pool(low, str(size["model"]))
-    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+    except (OSError, ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(
             f"--pool {text}: must be a number of slots, or the output of pagesim size --json: a "
             f"file, or - for stdin ({error})"

@@ -4,15 +4,24 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, Answer, BadInput, Options, answering
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    Options,
+    answering,
+    blaming,
+)
+from pagesim.commands.size_rows import lines_of, value_of
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
-from pagesim.sizing.kv_cache_spec import AttentionSpec
+from pagesim.sizing.fp8 import fp8_gain
 from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
+LENGTH = click.IntRange(-1, 2**31)
 AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain bytes"
 
 
@@ -28,7 +37,9 @@ AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain 
     help="With --gpu-memory: the share of it that vLLM may use.  [default: 0.9]",
 )
 @click.option("--peak", help="With --gpu-memory: the memory used by weights and activations.")
-@click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
+@click.option(
+    "--block-size", type=COUNT, default=16, help="Slots per block; beside states at least so many."
+)
 @click.option(
     "--dtype", default="auto", help="The dtype in which the model runs; auto: as in its config."
 )
@@ -52,31 +63,77 @@ AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain 
     help="Number of GPUs among which the layers are divided.",
 )
 @click.option(
-    "--max-model-len", type=COUNT, help="Maximum tokens per sequence.  [default: the model's own]"
+    "--max-model-len",
+    type=LENGTH,
+    help="Maximum tokens per sequence; -1: as many as fit.  [default: the model's own]",
 )
 @click.option(
     "--max-num-batched-tokens",
     type=COUNT,
     default=2048,
-    help="Maximum tokens per step; matters only for models with sliding windows.",
+    help="Maximum tokens per step; matters only for models with sliding windows or chunks.",
+)
+@click.option(
+    "--async-scheduling/--no-async-scheduling",
+    default=True,
+    help="Schedule a step while another one is computed (v1): twice the tokens are in flight.",
+)
+@click.option(
+    "--enable-prefix-caching/--no-enable-prefix-caching",
+    default=True,
+    help="Keep what later requests may find again (v1); matters only for models with states.",
+)
+@click.option(
+    "--mamba-cache-mode",
+    help="Which states are kept (v1): align or none.  [default: align; none without prefix "
+    "caching]",
+)
+@click.option(
+    "--mamba-ssm-cache-dtype",
+    default="auto",
+    help="The dtype of the states (v1): float32, float16, bfloat16, or auto (as in the config, or "
+    "the model's).",
+)
+@click.option(
+    "--disable-hybrid-kv-cache-manager",
+    is_flag=True,
+    help="Give all layers the same blocks, as if none had a window or chunks (v1).",
 )
 @click.option("--swap-space", type=float, help="GiB of CPU memory per GPU for swapping (v0).")
 @click.option(
     "--num-gpu-blocks-override", type=COUNT, help="Number of blocks, regardless of the memory."
+)
+@click.option(
+    "-o",
+    "--out",
+    type=OUTPUT_FILE,
+    help="Draw the groups of layers into a .svg, .png or .pdf file.",
 )
 def size(**options: Any) -> Answer:
     """Say how many blocks, tokens and sequences a KV cache holds.
 
     The names of the options are vLLM's. All figures are for one GPU: the one that stores the most.
     An amount such as 38.48GiB, as vLLM prints it, is rounded, so the result is a range. Exit code 2
-    when the model cannot be split over that many GPUs, or when not even one block fits.
+    when the model cannot be split over that many GPUs, or when not even one block fits, or (v1) no
+    sequence of --max-model-len tokens.
     """
+    out = options["out"]
+    if out is not None and out.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
     try:
         found = _size(options)
-        value = _value(found, options)
+        value = value_of(found, options) | {"fp8_gain": _fp8_gain(found, options)}
     except (UsageError, TypeError, OSError) as error:
         raise BadInput(str(error)) from error
-    return Answer(True, "\n".join(_lines(found, value)), value)
+    lines = lines_of(found, value)
+    if out is not None:
+        from pagesim import figures
+
+        with blaming(out):
+            figures.save(figures.kv_groups(found), out)
+        value["out"] = str(out)
+        lines.append(f"{out} shows the groups.")
+    return Answer(True, "\n".join(lines), value)
 
 
 FLAGS = (
@@ -84,18 +141,56 @@ FLAGS = (
     *("tensor_parallel_size", "pipeline_parallel_size"),
 )
 """The options that `size_v0` and `size_v1` take under the same names."""
+V1_FLAGS: Options = {
+    "max_model_len": None,
+    "max_num_batched_tokens": 2048,
+    "async_scheduling": True,
+    "enable_prefix_caching": True,
+    "mamba_cache_mode": None,
+    "mamba_ssm_cache_dtype": "auto",
+    "disable_hybrid_kv_cache_manager": False,
+}
+"""Those that only `size_v1` takes, and their defaults."""
+SHARED = ("max_model_len", "max_num_batched_tokens")
+"""Those among them that also say something of V0, or do no harm there."""
 
 
 def _size(options: Options) -> CacheSize:
-    engines = {"v0": size_v0, "v1": size_v1}
-    if options["engine"] not in engines:
-        raise BadInput(f"--engine must be v0 or v1, not {options['engine']!r}")
+    engine = options["engine"]
+    if engine not in ("v0", "v1"):
+        raise BadInput(f"--engine must be v0 or v1, not {engine!r}")
+    if options["max_model_len"] == 0:
+        raise BadInput("--max-model-len must be -1 or at least 1, not 0")
     name, config = options["model"], options["config"]
     if (name is None) == (config is None):
         raise BadInput("give one of --model NAME and --config PATH")
     model = ModelSpec.from_config(config) if config else ModelSpec.preset(name)
     flags = {flag: options[flag] for flag in FLAGS}
-    return engines[options["engine"]](model, _memory(options), **flags)
+    if engine == "v1":
+        flags |= {flag: options[flag] for flag in V1_FLAGS}
+        return size_v1(model, _memory(options), **flags)
+    for flag, default in V1_FLAGS.items():
+        if flag not in SHARED and options[flag] != default:
+            raise BadInput(f"--{flag.replace('_', '-')} is for --engine v1")
+    if options["max_model_len"] == -1:
+        raise BadInput("--max-model-len -1 is for --engine v1")
+    return size_v0(model, _memory(options), **flags)
+
+
+def _fp8_gain(found: CacheSize, options: Options) -> list[float] | None:
+    """The factor for the longest sequences and for those of one block; None if there is none."""
+    length = found.max_model_len
+    given = options["num_gpu_blocks_override"], options["kv_cache_dtype"]
+    if found.engine == "v0" or length is None or given != (None, "auto"):
+        return None
+    flags = {flag: options[flag] for flag in (*FLAGS, *V1_FLAGS)} | {"max_model_len": None}
+    try:
+        return [
+            fp8_gain(found.model, _memory(options), tokens, **flags)
+            for tokens in (length, min(found.block_size, length))
+        ]
+    except UsageError:
+        return None
 
 
 def _memory(options: Options) -> ByteRange:
@@ -124,68 +219,3 @@ def _memory(options: Options) -> ByteRange:
             f"--peak {peak}; give a larger GPU or a lower peak"
         )
     return left
-
-
-def _value(found: CacheSize, options: Options) -> JsonObject:
-    """The object for --json; ranges are [low, high]."""
-    length = options["max_model_len"]
-    length = found.model.max_model_len if length is None else length
-    step, swap = options["max_num_batched_tokens"], options["swap_space"]
-    return {
-        "model": found.model.name,
-        "engine": found.engine,
-        "cache_dtype": found.dtype,
-        "block_size": found.block_size,
-        "num_layers": found.num_layers,
-        "num_groups": len(found.high.kv_cache_groups),
-        "bytes_per_token": found.bytes_per_token,
-        "page_bytes": found.page_bytes,
-        "block_bytes": found.block_bytes,
-        "num_gpu_blocks": list(found.num_gpu_blocks),
-        "usable_blocks": list(found.usable_blocks),
-        "tensor_bytes": list(found.tensor_bytes),
-        "tokens": list(found.tokens),
-        "max_model_len": length,
-        "max_concurrency": None if length is None else found.max_concurrency(length, step),
-        "num_cpu_blocks": None if swap is None else found.num_cpu_blocks(swap),
-    }
-
-
-def _lines(found: CacheSize, value: JsonObject) -> list[str]:
-    model, groups = found.model, found.high.kv_cache_groups
-    spec = groups[0].kv_cache_spec
-    num_kv_heads = spec.num_kv_heads if isinstance(spec, AttentionSpec) else model.num_kv_heads
-    kept = (
-        f"a latent vector of {model.latent_dim}"
-        if model.is_mla
-        else f"{num_kv_heads} KV heads of {model.head_dim}"
-    )
-    layers = f"{found.num_layers} layers" + (
-        "" if found.num_layers == model.num_layers else f" of {model.num_layers}"
-    )
-    tensors = len(found.high.kv_cache_tensors)
-    rows = [
-        (model.name, f"{layers}, {kept}, {found.dtype} ({model.source})"),
-        ("a token", f"{found.bytes_per_token:,} bytes in all layers"),
-        ("per layer", f"{found.page_bytes:,} bytes for a block of {found.block_size} slots"),
-        ("a block", f"{found.block_bytes:,} bytes in {tensors} tensors"),
-        ("GPU blocks", _range(found.num_gpu_blocks)),
-        ("tensors", f"{tensors} of {_range(found.tensor_bytes)} bytes"),
-        ("tokens", _range(found.tokens)),
-    ]
-    if len(groups) > 1:
-        rows.insert(4, ("groups", f"{len(groups)}: a sequence has blocks in each"))
-    if found.engine == "v1":
-        rows.insert(-2, ("usable", f"{_range(found.usable_blocks)}: block 0 is the null block"))
-    if value["max_concurrency"] is not None:
-        sequences = f"{value['max_concurrency']:.2f} sequences of {value['max_model_len']:,} tokens"
-        rows.append(("at once", sequences))
-    if value["num_cpu_blocks"] is not None:
-        rows.append(("CPU blocks", f"{value['num_cpu_blocks']:,}"))
-    width = max(len(name) for name, _ in rows) + 2
-    return [f"{name:<{width}}{text}" for name, text in rows]
-
-
-def _range(pair: tuple[int, int]) -> str:
-    low, high = pair
-    return f"{high:,}" if low == high else f"{low:,} to {high:,}"

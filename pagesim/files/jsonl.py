@@ -4,7 +4,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any, cast
+from typing import Any
 
 MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
 """The most bytes of a line and of an unpacked file: a gzipped megabyte may hold a gigabyte."""
@@ -49,7 +49,7 @@ def numbered_lines(name: str, error: type[ValueError]) -> Lines:
     """
     number = size = 0
     try:
-        with _open(name) as file:
+        with gzip.open(name) if name.endswith(".gz") else open(name, "rb") as file:
             while raw := file.readline(MAX_LINE):
                 number += 1
                 if len(raw) == MAX_LINE:
@@ -60,9 +60,3 @@ def numbered_lines(name: str, error: type[ValueError]) -> Lines:
                 yield number, raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise error(f"{name}:{number + 1}: the compressed file is damaged: {problem}") from problem
-
-
-def _open(name: str) -> IO[bytes]:
-    if name.endswith(".gz"):
-        return cast("IO[bytes]", gzip.open(name, "rb"))
-    return open(name, "rb")

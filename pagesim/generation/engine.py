@@ -27,7 +27,7 @@ from torch import Tensor
 from pagesim.cache import AttentionMetadata, CacheEngine
 from pagesim.cache.cache_engine import BlockMoves
 from pagesim.kernels.tiny_llm.model import Model
-from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, Backend
+from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, Backend, of_step
 from pagesim.kernels.tiny_llm.sampling import SamplingParams, checked_prompt, draw, extend
 from pagesim.workload import Request
 
@@ -181,8 +181,9 @@ class Engine:
             torch.from_numpy(array).to(device)
             for array in (batch.input_tokens, batch.input_positions, batch.sample_rows)
         )
+        attend = of_step(self.backend, self.cache.gpu, batch, self.model.config.windows)
         with torch.inference_mode():
-            hidden = self.model(tokens, positions, self.backend(self.cache.gpu, batch))
+            hidden = self.model(tokens, positions, attend)
             return self.model.logits(hidden[rows])
 
     def _check_finite(self, ids: Iterable[int], logits: Tensor) -> None:

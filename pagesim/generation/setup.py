@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pagesim.cache import CacheEngine, KVPool
+from pagesim.cache.attention_metadata import tokens_kept
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation import Limits, Paged, PagedV1
@@ -89,7 +90,6 @@ def engine_on_pages(
     The pool has the model's device and dtype. The pool for swapping is on the CPU and has
     ``num_cpu_blocks`` of the policy.
     """
-    from pagesim import kernels
     from pagesim.generation.engine import Engine
     from pagesim.kernels.tiny_llm import Model
 
@@ -111,10 +111,37 @@ def engine_on_pages(
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)
     server: Any = policy.server(blocks * policy.block_size, limits, record=record)
-    c = model.config
-    sizes = policy.block_size, c.num_key_value_heads, c.head_dim
-    pools = [
-        KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, dtype=head.dtype, device=where))
-        for n, where in ((blocks, head.device), (getattr(policy, "num_cpu_blocks", 0), "cpu"))
-    ]
-    return (engine or cast("type[E]", Engine))(model, server, CacheEngine(*pools), backend)
+    memory = memory_for(model, server, blocks, getattr(policy, "num_cpu_blocks", 0))
+    return (engine or cast("type[E]", Engine))(model, server, memory, backend)
+
+
+def memory_for(model: Model, server: Any, blocks: int, num_cpu_blocks: int = 0) -> CacheEngine:
+    """The pools of a model's keys and values for a server, of this many blocks.
+
+    With several KV cache groups (V1), the n-th layers of all groups share a tensor: a block holds
+    keys and values of the group that it belongs to. UsageError for groups of other layers.
+    """
+    from pagesim import kernels
+    from pagesim.kernels.tiny_llm.paged_attend import deal
+
+    c, head, scheduler = model.config, model.head, server.scheduler
+    specs: Any = [None]
+    if hasattr(scheduler, "kv_cache_manager"):  # V1's
+        specs = scheduler.kv_cache_manager.kv_cache_groups
+        sizes = [spec.block_size for spec in specs]
+        if len({*sizes}) > 1:
+            raise UsageError(
+                f"the groups have blocks of {sizes} tokens: all layers of this model have equal "
+                "heads, so their blocks must be equal"
+            )
+    try:
+        group_of = deal(c.windows, [tokens_kept(spec) for spec in specs])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    places = [group_of[:layer].count(group) for layer, group in enumerate(group_of)]
+    shape = scheduler.cache_config.block_size, c.num_key_value_heads, c.head_dim
+    pools = []
+    for count, where in ((blocks, head.device), (num_cpu_blocks, "cpu")):
+        halves = kernels.kv_pool(max(places) + 1, count, *shape, dtype=head.dtype, device=where)
+        pools.append(KVPool(*([half[place] for place in places] for half in halves)))
+    return CacheEngine(*pools)

@@ -51,12 +51,19 @@ class ShadowedEngine(Engine):
             computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
             tokens = *sequence.answer.prompt, *sequence.tokens
             texts = np.array(self._texts_of(number, tokens)[:end], dtype=np.int64)
-            written = self._written[0][batch.block_tables[row]].reshape(-1)
-            if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
-                self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
             begin, stop = batch.query_start_loc[row : row + 2]
-            slots = batch.slot_mapping[begin:stop]
-            self._written[0].reshape(-1)[slots] = texts[computed:]
+            misread: set[int] = set()
+            for index, group in enumerate(batch.groups):
+                # What another group wrote about the same text is something else.
+                its, window = texts ^ index, group.sliding_window
+                oldest = max(0, computed + 1 - window) if window else 0
+                written = self._written[0][group.block_tables[row]].reshape(-1)[oldest:computed]
+                wrong = oldest + np.flatnonzero(written != its[oldest:computed])
+                misread.update(wrong.tolist())
+                self._written[0].reshape(-1)[group.slot_mapping[begin:stop]] = its[computed:]
+            if misread:
+                positions = tuple(sorted(misread))
+                self.misread.append(Misread(self.steps, sequence.answer.id, positions))
         return super().forward(batch)
 
     def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:

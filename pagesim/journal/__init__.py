@@ -20,21 +20,11 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
+from weakref import ref
 
 from pagesim.checks import RAW, checked, explain
-from pagesim.journal.effects import (
-    APPEND,
-    BACK,
-    CLOSE,
-    ENTER,
-    FAILED,
-    LEAVE,
-    OPEN,
-    PATCH,
-    Name,
-    Row,
-    check_recordable,
-)
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name, Row, check_recordable
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""
@@ -177,31 +167,31 @@ class Journal:
         """
         if self.recording:
             check_recordable(tokens)
-            self._rows.append((APPEND, table, start, tokens))
+            self._rows.append((fx.APPEND, table, start, tokens))
         if inverse is not None and self._marks:
             self._inverses.append((inverse, args))
 
     def patched(self, table: Hashable, start: int, block_ids: Sequence[int]) -> None:
         """:meth:`note` the entries of ``table`` from ``start`` on; ``block_ids`` has all."""
         if self.recording:
-            self._rows.append((PATCH, table, start, block_ids[start:]))
+            self._rows.append((fx.PATCH, table, start, block_ids[start:]))
 
     def opened(self, table: Hashable, name: Name) -> None:
         """:meth:`note` that ``table`` begins, empty, as ``name``."""
-        self.note((OPEN, table, name, [], 0, []))
+        self.note((fx.OPEN, table, name, [], 0, []))
 
     def closed(self, table: Hashable) -> None:
         """:meth:`note` that ``table`` has freed its blocks."""
-        self.note((CLOSE, table))
+        self.note((fx.CLOSE, table))
 
     def move(
-        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = BACK
+        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = fx.BACK
     ) -> None:
         """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
         if source is not None:
-            self.note((LEAVE, source, *who))
+            self.note((fx.LEAVE, source, *who))
         if target is not None:
-            self.note((ENTER, target, *who, place))
+            self.note((fx.ENTER, target, *who, place))
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -253,7 +243,7 @@ class Journal:
 
     def fail(self, called: str, subject: Hashable, error: BaseException) -> None:
         """A call raised and was undone: record only that it failed."""
-        self._closed.append((FAILED, subject, [], called, str(error) or type(error).__name__))
+        self._closed.append((fx.FAILED, subject, [], called, str(error) or type(error).__name__))
         if not self._marks:
             self._publish()
 
@@ -289,7 +279,18 @@ class Journal:
             self.recorder.begin_step(step)
 
 
-def event(  # noqa: C901 (the way of every call: a call less is speed)
+def _subject(concerns: Callable[..., Hashable], *given: Any) -> Hashable:
+    """What a call concerned that failed; None if what was passed has no name and can get none."""
+    try:
+        subject = concerns(*given)
+        if not isinstance(subject, int | str | None):
+            ref(subject)
+    except (AttributeError, TypeError):
+        return None
+    return subject
+
+
+def event(
     subject: Callable[..., Hashable] | None = None,
     kind: str | None = None,
     called: str | None = None,
@@ -344,10 +345,7 @@ def event(  # noqa: C901 (the way of every call: a call less is speed)
             except BaseException as error:
                 journal.__exit__(type(error), error, None)
                 clear = explain(error, method, (self, *args), kwargs)
-                try:
-                    name = concerns(self, None, *args, *kwargs.values())
-                except (AttributeError, TypeError):  # what was passed has no name
-                    name = None
+                name = _subject(concerns, self, None, *args, *kwargs.values())
                 journal.fail(called or what, name, clear)
                 if clear is error:
                     raise

@@ -19,47 +19,29 @@ from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
-from pagesim.files.jsonl import Json, JsonObject, Lines, numbered_lines, objects
-from pagesim.replay import record_vllm
-from pagesim.replay.block_layer import (
-    BlockManagerPlayer,
-    BlockTablePlayer,
-    Player,
-    UnknownNameError,
-)
-from pagesim.replay.recorded import RecordedSchedulerPlayer
-from pagesim.replay.scheduler import SchedulerPlayer
-from pagesim.replay.v1 import (
-    BlockPoolPlayer,
-    FreeQueuePlayer,
-    KVCacheManagerPlayer,
-    V1SchedulerPlayer,
-)
-from pagesim.replay.v1_groups import (
-    CoordinatorPlayer,
-    GroupsManagerPlayer,
-    GroupsSchedulerPlayer,
-)
+from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
+from pagesim.replay import block_layer, record_vllm, recorded, scheduler, v1, v1_groups
+from pagesim.replay.block_layer import Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
 PLAYERS: dict[str, dict[str, type[Player]]] = {
     "pagesim-trace/1": {
-        "block_table": BlockTablePlayer,
-        "block_manager": BlockManagerPlayer,
-        "scheduler": SchedulerPlayer,
+        "block_table": block_layer.BlockTablePlayer,
+        "block_manager": block_layer.BlockManagerPlayer,
+        "scheduler": scheduler.SchedulerPlayer,
     },
     "pagesim-v1-trace/1": {
-        "free_queue": FreeQueuePlayer,
-        "block_pool": BlockPoolPlayer,
-        "kv_cache_manager": KVCacheManagerPlayer,
-        "scheduler": V1SchedulerPlayer,
+        "free_queue": v1.FreeQueuePlayer,
+        "block_pool": v1.BlockPoolPlayer,
+        "kv_cache_manager": v1.KVCacheManagerPlayer,
+        "scheduler": v1.V1SchedulerPlayer,
     },
     "pagesim-v1-groups-trace/1": {
-        "coordinator": CoordinatorPlayer,
-        "kv_cache_manager": GroupsManagerPlayer,
-        "scheduler": GroupsSchedulerPlayer,
+        "coordinator": v1_groups.CoordinatorPlayer,
+        "kv_cache_manager": v1_groups.GroupsManagerPlayer,
+        "scheduler": v1_groups.GroupsSchedulerPlayer,
     },
-    record_vllm.FORMAT: {"scheduler": RecordedSchedulerPlayer},
+    record_vllm.FORMAT: {"scheduler": recorded.RecordedSchedulerPlayer},
 }
 T = TypeVar("T")
 IGNORED = ("i", "op", "args", "state_after_error")
@@ -102,7 +84,9 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     header = next(objects(read, name, TraceError), (1, {}))[1]
     ended = ""
     if header.get("format") == record_vllm.FORMAT:
-        read, ended = _whole(read), "it was cut off: the program was killed, or still runs"
+        # Only lines that were written to their end.
+        read = ((number, raw) for number, raw in read if raw.endswith(b"\n"))
+        ended = "it was cut off: the program was killed, or still runs"
     lines = objects(read, name, TraceError)
     players = _chosen(PLAYERS, header, "format", name)
     player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
@@ -131,11 +115,6 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
                 mismatch = _compare(player, operation, f"{name}:{line}", begin)
                 equal += mismatch is None
     return ReplayResult(name, kind, equal, total, mismatch, tuple(runs), ended)
-
-
-def _whole(lines: Lines) -> Lines:
-    """The lines that were written to their end."""
-    return ((number, raw) for number, raw in lines if raw.endswith(b"\n"))
 
 
 def _why_ended(operation: JsonObject) -> str:

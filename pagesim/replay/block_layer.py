@@ -118,12 +118,10 @@ class BlockTablePlayer(Player):
         return pairs(self.allocator.get_and_reset_swaps())
 
     def op_touched(self, table: str, tokens: list[int], lookahead: int) -> int:
-        there: BlockTable = self.tables[table]
-        return there.get_num_blocks_touched_by_append_slots(tokens, lookahead)
+        return self.tables[table].get_num_blocks_touched_by_append_slots(tokens, lookahead)
 
     def op_unseen(self, table: str, tokens: list[int]) -> list[int]:
-        there: BlockTable = self.tables[table]
-        return there.get_unseen_token_ids(tokens)
+        return self.tables[table].get_unseen_token_ids(tokens)
 
     def op_required(self, num_tokens: int, lookahead: int) -> int:
         tokens = range(num_tokens)

@@ -4,6 +4,7 @@ Hashes are not recorded, contents are: each hash goes by the name of the first r
 and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -54,18 +55,14 @@ class V1Player(Player):
         return request_row(request)
 
     def pool_state(self, pool: v1.BlockPool) -> JsonObject:
-        cached = [block for block in pool.blocks if block.block_hash is not None]
-        holders: dict[bytes, int] = {}
-        for block in cached:
-            assert block.block_hash is not None
-            holders[block.block_hash] = holders.get(block.block_hash, 0) + 1
+        cached = {b.block_id: b.block_hash for b in pool.blocks if b.block_hash is not None}
         first = {
             self.labels[key]: ids_of(pool.get_cached_block(key) or ())[0]
-            for key, count in holders.items()
+            for key, count in Counter(cached.values()).items()
             if count > 1
         }
         parts = {
-            "cached": {str(block.block_id): self.labels[block.block_hash] for block in cached},  # type: ignore[index]
+            "cached": {str(block_id): self.labels[key] for block_id, key in cached.items()},
             "first": first,
         }
         return {
@@ -124,8 +121,7 @@ class RequestsPlayer(V1Player):
         self.subject.evict_blocks(ids)
 
     def op_reset_prefix_cache(self) -> bool:
-        done: bool = self.subject.reset_prefix_cache()
-        return done
+        return bool(self.subject.reset_prefix_cache())
 
 
 class BlockPoolPlayer(RequestsPlayer):

@@ -30,8 +30,7 @@ def simulate_cell(**cell: Any) -> JsonObject:
     machine = Machine.of(**{name: options.pop(name, None) for name in NAMES}, pool=pool)
     policy = options.pop("policy", "paged")
     means = {"progress": False} | machine.keywords(policy, options)
-    summary: JsonObject = simulate(workload, policy=policy, **means).summary()
-    return summary
+    return simulate(workload, policy=policy, **means).summary()
 
 
 def _workload(given: Any) -> Any:

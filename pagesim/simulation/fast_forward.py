@@ -181,7 +181,8 @@ class FastForwardServer(Server):
         else:
             leavers = self._running.finished()
         for row in leavers:
-            self._leave(row, goal.pop(row))
+            self._cached -= goal.pop(row) - 1  # the last token was never stored
+            self._free.returned += self._tables.pop(row)
         return answered, leavers
 
     def why_not(self, row: int) -> str:
@@ -209,11 +210,6 @@ class FastForwardServer(Server):
             self._tables[row] = free.take(num_blocks)
             admitted.append((row, length))
         return admitted
-
-    def _leave(self, row: int, goal: int) -> None:
-        """Free a finished request, of which all but the last token are cached."""
-        self._cached -= goal - 1
-        self._free.returned += self._tables.pop(row)
 
     # -- requests are preempted, and return ------------------------------------------------------
 

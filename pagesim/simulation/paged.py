@@ -109,7 +109,10 @@ class PagedServer(PagedServing):
         metadata, out, _ = scheduler.schedule()
         self._now = metadata, out
         preempted = [group.sampling_params.row for group in self._preempted(out)]
-        ignored = [self._ignored(group) for group in out.ignored_seq_groups]
+        config = scheduler.scheduler_config
+        why = {g.sampling_params.row: why_stuck(g, config) for g in out.ignored_seq_groups}
+        self._why_not |= why
+        ignored = list(why)
         if out.is_empty():
             return Step(preempted=preempted, ignored=ignored) if preempted or ignored else None
         prefills = islice(out.scheduled_seq_groups, out.num_prefill_groups)
@@ -218,12 +221,6 @@ class PagedServer(PagedServing):
             scheduler.add_seq_group(
                 SequenceGroup(request.request_id, [seq], request.arrival_s, tag)
             )
-
-    def _ignored(self, group: SequenceGroup) -> int:
-        """The row of a request that the scheduler ignored; remembers why."""
-        row: int = group.sampling_params.row
-        self._why_not[row] = why_stuck(group, self.scheduler.scheduler_config)
-        return row
 
     # -- members of a group ----------------------------------------------------------------------
 

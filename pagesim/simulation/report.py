@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
 
 from pagesim.files import replacing
 from pagesim.files.jsonl import JsonObject
@@ -23,15 +22,6 @@ COUNTS = (
 
 Cell = str | float | None
 """Of a table."""
-
-
-class Run(Protocol):
-    """What is compared: a Simulation."""
-
-    @property
-    def policy(self) -> str: ...
-
-    def summary(self) -> JsonObject: ...
 
 
 def save_csv(
@@ -90,21 +80,14 @@ class Comparison:
         return html_table(self.head, self.rows)
 
 
-def compare(one: Run, other: Run) -> Comparison:
-    """What differs between two runs, in percent of the pool, requests, tokens and seconds.
-
-    A slot is held if a request has its block. Means are over the iterations, or "in time".
-    """
-    names = (one.policy, other.policy)
-    if one.policy == other.policy:
-        names = (f"{one.policy} (1)", f"{other.policy} (2)")
-    return of_measures(names, measures(one.summary()), measures(other.summary()))
-
-
-def of_measures(
+def compare(
     names: tuple[str, str], first: Mapping[str, float | None], second: Mapping[str, float | None]
 ) -> Comparison:
-    """The same for measures that are known already, as far as both have them."""
+    """What differs between the measures of two runs, as far as both have them.
+
+    They are in percent of the pool, requests, tokens and seconds. A slot is held if a request has
+    its block. Means are over the iterations, or "in time".
+    """
     rows = []
     for name, a in first.items():
         if name in second:

@@ -21,7 +21,7 @@ from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.policy import Own, Policy, policy_of
-from pagesim.simulation.report import Comparison, compare
+from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
@@ -124,7 +124,10 @@ class Simulation:
         """
         if not isinstance(other, Simulation):
             raise TypeError(f"other must be a Simulation, not {other!r} ({type(other).__name__})")
-        return compare(self, other)
+        names = (self.policy, other.policy)
+        if self.policy == other.policy:
+            names = (f"{self.policy} (1)", f"{other.policy} (2)")
+        return compare(names, measures(self.summary()), measures(other.summary()))
 
     def __repr__(self) -> str:
         return (
@@ -167,16 +170,16 @@ def simulate(
     the number of requests done and the total. UsageError or TypeError names a bad argument; files
     fail as in `load`.
     """
-    _check(saturated, record, progress, warmup)
-    clock = _clock(cost_model)
+    _check(saturated, record, progress, warmup, cost_model, limits)
     of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
-    limits = replace(_limits(limits), **of_limits)
+    limits = replace(limits or Limits(), **of_limits)
     chosen = policy_of(policy, **options)
     stream = _stream(workload, saturated)
     whole, requests = _pool(pool, chosen), stream.requests
     server = chosen.server(whole.slots, limits, requests, record)
     divided = whole.slots - server.null_slots or whole.slots  # or there is the null block alone
     log, outcomes = WasteLog(divided, server.parts), Outcomes(requests)
+    clock = Roofline() if cost_model is None else cost_model
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
@@ -186,7 +189,12 @@ def simulate(
 
 
 def _check(
-    saturated: bool, record: bool, progress: bool | ProgressCallback | None, warmup: float
+    saturated: bool,
+    record: bool,
+    progress: bool | ProgressCallback | None,
+    warmup: float,
+    cost_model: CostModel | None,
+    limits: Limits | None,
 ) -> None:
     check_bool("saturated", saturated)
     check_bool("record", record)
@@ -197,18 +205,10 @@ def _check(
         raise UsageError(
             f"warmup must be a fraction of the requests, from 0 to below 1, not {warmup}"
         )
-
-
-def _clock(given: CostModel | None) -> CostModel:
-    if isinstance(given, type) or not isinstance(given, CostModel | None):
-        raise TypeError(f"cost_model must have the method seconds(…), not be {given!r}")
-    return Roofline() if given is None else given
-
-
-def _limits(given: Limits | None) -> Limits:
-    if given is not None and not isinstance(given, Limits):
-        raise TypeError(f"limits must be Limits(…), not {given!r} ({type(given).__name__})")
-    return given or Limits()
+    if isinstance(cost_model, type) or not isinstance(cost_model, CostModel | None):
+        raise TypeError(f"cost_model must have the method seconds(…), not be {cost_model!r}")
+    if not isinstance(limits, Limits | None):
+        raise TypeError(f"limits must be Limits(…), not {limits!r} ({type(limits).__name__})")
 
 
 def _stream(

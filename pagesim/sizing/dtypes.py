@@ -27,6 +27,11 @@ def cache_dtype(model: ModelSpec, dtype: str = "auto", kv_cache_dtype: str = "au
         )
     if kv_cache_dtype != "auto":
         return "fp8_e4m3" if kv_cache_dtype == "fp8" else kv_cache_dtype
+    return model_dtype(model, dtype)
+
+
+def model_dtype(model: ModelSpec, dtype: str) -> str:
+    """The dtype in which a model runs, given the value of ``--dtype``."""
     return model.dtype if dtype == "auto" else MODEL_DTYPES[dtype]
 
 

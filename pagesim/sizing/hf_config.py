@@ -12,13 +12,22 @@ from typing import TypeVar
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import Json, JsonObject
+from pagesim.sizing.hf_layers import (
+    FAMILIES,
+    FULL,
+    READ,
+    SLIDING,
+    layer_types,
+    places,
+    read_layers,
+)
+from pagesim.sizing.hf_values import number, optional, required, short
 
 Model = TypeVar("Model")
 
-MAX_BYTES, MAX_LAYERS, MAX_NUMBER = 4 * 2**20, 4096, 2**31
+MAX_BYTES, MAX_LAYERS = 4 * 2**20, 4096
 """A config takes kilobytes; anything larger is not a config. Each layer costs a list entry."""
 
-FULL, SLIDING = "full_attention", "sliding_attention"
 NESTED = ("text_config", "llm_config", "language_config")  # where multi-modal models keep it
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HEADS = ("num_attention_heads", "n_head", "n_heads")
@@ -75,15 +84,16 @@ def read_config(path: str | Path, make: Callable[..., Model]) -> Model:
 def parse_config(config: Json, name: str, make: Callable[..., Model]) -> Model:
     """The model described by a parsed config; UsageError names the key and the value."""
     if not isinstance(config, dict):
-        raise UsageError(f"a config must be a JSON object, not {_short(config)}")
+        raise UsageError(f"a config must be a JSON object, not {short(config)}")
     text = _text_part(config)
     model_type = text.get("model_type", "")
     known = DEFAULTS.get(model_type, {}) if isinstance(model_type, str) else {}
     text = known | {key: value for key, value in text.items() if value is not None}
-    _refuse_unknown_caches(text)
-    heads = _required(text, HEADS)
-    layers = _required(text, LAYERS, MAX_LAYERS)
-    sliding = _sliding_layers(text, str(model_type), layers)
+    _refuse_unknown_caches(text, str(model_type))
+    heads = required(text, HEADS)
+    layers = required(text, LAYERS, MAX_LAYERS)
+    kept = read_layers(text, str(model_type), layers)
+    sliding = _sliding_layers(text, str(model_type), layers) if kept is None else ()
     return make(
         name,
         layers,
@@ -91,12 +101,13 @@ def parse_config(config: Json, name: str, make: Callable[..., Model]) -> Model:
         _kv_heads(text, heads),
         _head_dim(text, heads),
         dtype=_dtype(config, text),
-        max_model_len=_optional(text, LENGTH),
-        sliding_window=_optional(text, ("sliding_window",)) if sliding else None,
+        max_model_len=optional(text, LENGTH),
+        sliding_window=optional(text, ("sliding_window",)) if sliding else None,
         sliding_layers=sliding,
-        kv_lora_rank=_optional(text, ("kv_lora_rank",)),
-        qk_rope_head_dim=_optional(text, ("qk_rope_head_dim",)) if "kv_lora_rank" in text else None,
+        kv_lora_rank=optional(text, ("kv_lora_rank",)),
+        qk_rope_head_dim=optional(text, ("qk_rope_head_dim",)) if "kv_lora_rank" in text else None,
         source=f"{name}, config.json",
+        **(kept or {}),
     )
 
 
@@ -110,57 +121,36 @@ def _text_part(config: JsonObject) -> JsonObject:
         nested = config.get(key)
         if nested is not None:
             if not isinstance(nested, dict):
-                raise UsageError(f"{key} must be a JSON object, not {_short(nested)}")
+                raise UsageError(f"{key} must be a JSON object, not {short(nested)}")
             return nested
     return config
 
 
-def _refuse_unknown_caches(text: JsonObject) -> None:
+def _refuse_unknown_caches(text: JsonObject, model_type: str) -> None:
     if text.get("is_encoder_decoder"):
         raise UsageError("is_encoder_decoder is true: only decoders can be sized")
     for key in UNKNOWN:
-        if text.get(key):
+        if text.get(key) and not (key in READ and model_type in FAMILIES):
             raise UsageError(
-                f"{key} is {_short(text[key])}: some layers of this model do not store plain "
+                f"{key} is {short(text[key])}: some layers of this model do not store plain "
                 "keys and values for each token, and pagesim does not know how much they store"
             )
-
-
-def _number(key: str, value: Json, most: int) -> int:
-    if type(value) is not int or not 1 <= value <= most:
-        raise UsageError(f"{key} must be a whole number from 1 to {most}, not {_short(value)}")
-    return value
-
-
-def _optional(text: JsonObject, keys: tuple[str, ...], most: int = MAX_NUMBER) -> int | None:
-    """The value of the first key that is present and not null."""
-    for key in keys:
-        if text.get(key) is not None:
-            return _number(key, text[key], most)
-    return None
-
-
-def _required(text: JsonObject, keys: tuple[str, ...], most: int = MAX_NUMBER) -> int:
-    value = _optional(text, keys, most)
-    if value is None:
-        raise UsageError(f"{keys[0]} is missing: add it to the file (or one of {keys[1:]})")
-    return value
 
 
 def _kv_heads(text: JsonObject, heads: int) -> int:
     """Falcon and StarCoder have multi_query: one head of keys and values for all queries."""
     if text.get("multi_query") is True and not text.get("new_decoder_architecture"):
         return 1
-    return _optional(text, KV_HEADS) or heads
+    return optional(text, KV_HEADS) or heads
 
 
 def _head_dim(text: JsonObject, heads: int) -> int:
     """The size of a head; with latent attention, which caches no heads, that of a value head."""
     latent = ("v_head_dim",) if "kv_lora_rank" in text else ()
-    given = _optional(text, ("head_dim", *latent))
+    given = optional(text, ("head_dim", "attention_head_dim", *latent))
     if given is not None:
         return given
-    hidden = _required(text, HIDDEN)
+    hidden = required(text, HIDDEN)
     if hidden % heads:
         raise UsageError(
             f"head_dim is missing, and hidden_size ({hidden}) is not divisible by "
@@ -178,7 +168,7 @@ def _dtype(config: JsonObject, text: JsonObject) -> str:
                 continue
             kept = value.removeprefix("torch.") if isinstance(value, str) else value
             if kept not in ("float32", "float16", "bfloat16"):
-                raise UsageError(f"{key} must be float32, float16 or bfloat16, not {_short(value)}")
+                raise UsageError(f"{key} must be float32, float16 or bfloat16, not {short(value)}")
             return "bfloat16" if kept == "bfloat16" else "float16"
     return "float16"
 
@@ -189,32 +179,19 @@ def _sliding_layers(text: JsonObject, model_type: str, layers: int) -> tuple[int
     A list of layer_types; every ``sliding_window_pattern``-th layer is full (Gemma, Cohere); Qwen's
     switch, and the layers from ``max_window_layers`` on; or, as in Mistral, all layers.
     """
-    types, every = text.get("layer_types"), range(layers)
+    types, every = layer_types(text, layers, (FULL, SLIDING)), range(layers)
     if types is not None:
-        if not isinstance(types, list) or len(types) != layers:
-            raise UsageError(f"layer_types must list all {layers} layers, not {_short(types)}")
-        for layer, kind in enumerate(types):
-            if kind not in (FULL, SLIDING):
-                raise UsageError(
-                    f"layer_types[{layer}] must be {FULL} or {SLIDING}, not {_short(kind)}: "
-                    "pagesim does not know what other layers keep"
-                )
-        sliding = tuple(layer for layer in every if types[layer] == SLIDING)
+        sliding = places(types, SLIDING)
         if sliding:
-            _required(text, ("sliding_window",))
+            required(text, ("sliding_window",))
         return sliding
     switched_on = text.get("use_sliding_window", not model_type.startswith("qwen"))
     if not isinstance(switched_on, bool):
-        raise UsageError(f"use_sliding_window must be true or false, not {_short(switched_on)}")
-    if not switched_on or _optional(text, ("sliding_window",)) is None:
+        raise UsageError(f"use_sliding_window must be true or false, not {short(switched_on)}")
+    if not switched_on or optional(text, ("sliding_window",)) is None:
         return ()
-    pattern = _optional(text, ("sliding_window_pattern", "_sliding_window_pattern"))
+    pattern = optional(text, ("sliding_window_pattern", "_sliding_window_pattern"))
     if pattern is not None:
         return tuple(layer for layer in every if (layer + 1) % pattern)
     first = text.get("max_window_layers", 0) if model_type.startswith("qwen") else 0
-    return tuple(every[0 if first == 0 else _number("max_window_layers", first, MAX_LAYERS) :])
-
-
-def _short(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return tuple(every[0 if first == 0 else number("max_window_layers", first, MAX_LAYERS) :])

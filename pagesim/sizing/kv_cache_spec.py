@@ -1,32 +1,45 @@
-"""What one layer keeps of a block of tokens: its page. The three kinds have vLLM's names.
+"""What one layer keeps of a block of tokens: its page. The kinds have vLLM's names.
 
 Source: vLLM V1, ``vllm/v1/kv_cache_interface.py``.
 """
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from pagesim.checks import check_choice, check_int
 from pagesim.sizing.dtypes import dtype_bytes
-from pagesim.sizing.model import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
 class KVCacheSpec:
-    """One layer on one rank, whose blocks have ``block_size`` tokens."""
+    """One layer on one rank, whose blocks have ``block_size`` tokens.
+
+    ``page_size_padded`` makes a page larger than what is kept in it, so that the pages of all
+    layers have one size.
+    """
 
     block_size: int
+    page_size_padded: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_int("block_size", self.block_size, 1)
+        if self.page_size_padded is not None:
+            check_int("page_size_padded", self.page_size_padded, 1)
+
+    @property
+    def real_page_size_bytes(self) -> int:
+        """The bytes that a block keeps in this layer."""
+        raise NotImplementedError
 
     @property
     def page_size_bytes(self) -> int:
-        """The bytes of one block in this layer."""
-        raise NotImplementedError
+        """The bytes of one block in this layer, with its padding."""
+        return max(self.real_page_size_bytes, self.page_size_padded or 0)
 
-    def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
-        """The most blocks that a sequence of ``max_model_len`` tokens ever holds."""
+    def blocks_for(self, max_model_len: int, max_in_flight_tokens: int) -> int:
+        """The most blocks that a sequence of ``max_model_len`` tokens ever holds.
+
+        ``max_in_flight_tokens`` are those of the steps that are computed at the same time.
+        """
         return -(-max_model_len // self.block_size)
 
 
@@ -42,8 +55,8 @@ class AttentionSpec(KVCacheSpec):
     dtype: str = "bfloat16"
 
     @property
-    def page_size_bytes(self) -> int:
-        """The bytes of one block in this layer: keys and values."""
+    def real_page_size_bytes(self) -> int:
+        """The bytes that a block keeps in this layer: keys and values."""
         return 2 * self._numbers * dtype_bytes(self.dtype)
 
     @property
@@ -53,7 +66,15 @@ class AttentionSpec(KVCacheSpec):
 
 @dataclass(frozen=True, slots=True)
 class FullAttentionSpec(AttentionSpec):
-    """A layer that attends to all tokens: every block of a sequence stays."""
+    """A layer whose blocks all stay. Usually it attends to all tokens.
+
+    Without the hybrid KV cache manager, a layer with a window or with chunks is allocated like
+    this, and remembers its ``sliding_window`` or ``attention_chunk_size``.
+    """
+
+    _: KW_ONLY
+    sliding_window: int | None = None
+    attention_chunk_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +85,31 @@ class SlidingWindowSpec(AttentionSpec):
     sliding_window: int
 
     def __post_init__(self) -> None:
-        check_int("block_size", self.block_size, 1)
+        AttentionSpec.__post_init__(self)
         check_int("sliding_window", self.sliding_window, 1)
 
-    def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
-        """A window, the tokens of one step, and one more block: a window may begin inside one."""
-        held = min(self.sliding_window - 1 + max_num_batched_tokens, max_model_len)
+    def blocks_for(self, max_model_len: int, max_in_flight_tokens: int) -> int:
+        """A window, the tokens in flight, and one more block: a window may begin inside one."""
+        held = min(self.sliding_window - 1 + max_in_flight_tokens, max_model_len)
         return -(-held // self.block_size) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedLocalAttentionSpec(AttentionSpec):
+    """A layer that attends to its own chunk of ``attention_chunk_size`` tokens (Llama 4)."""
+
+    _: KW_ONLY
+    attention_chunk_size: int
+
+    def __post_init__(self) -> None:
+        AttentionSpec.__post_init__(self)
+        check_int("attention_chunk_size", self.attention_chunk_size, 1)
+
+    def blocks_for(self, max_model_len: int, max_in_flight_tokens: int) -> int:
+        """A chunk and the tokens in flight; a chunk begins where a block does."""
+        return -(
+            -min(self.attention_chunk_size + max_in_flight_tokens, max_model_len) // self.block_size
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +117,8 @@ class MLAAttentionSpec(AttentionSpec):
     """A layer with latent attention: one vector per token serves as key and value."""
 
     @property
-    def page_size_bytes(self) -> int:
-        """The bytes of one block in this layer: the latent vectors, once."""
+    def real_page_size_bytes(self) -> int:
+        """The bytes that a block keeps in this layer: the latent vectors, once."""
         return self._numbers * dtype_bytes(self.dtype)
 
 
@@ -100,7 +139,7 @@ class MambaSpec(KVCacheSpec):
     prefill_checkpoint_alignment: int | None = None
 
     def __post_init__(self) -> None:
-        check_int("block_size", self.block_size, 1)
+        KVCacheSpec.__post_init__(self)
         check_int("state_bytes", self.state_bytes, 0)
         check_choice("mamba_cache_mode", self.mamba_cache_mode, ("none", "align"))
         check_int("num_prefill_checkpoint_blocks", self.num_prefill_checkpoint_blocks, 0)
@@ -108,28 +147,32 @@ class MambaSpec(KVCacheSpec):
             check_int("prefill_checkpoint_alignment", self.prefill_checkpoint_alignment, 1)
 
     @property
-    def page_size_bytes(self) -> int:
-        """The bytes of one block in this layer: a state."""
+    def real_page_size_bytes(self) -> int:
+        """The bytes that a block keeps in this layer: a state."""
         return self.state_bytes
 
+    def blocks_for(self, max_model_len: int, max_in_flight_tokens: int) -> int:
+        """A state, whatever the length; in mode "align" also those before it and in a chunk."""
+        if self.mamba_cache_mode == "none":
+            return 1
+        return 2 + self.num_prefill_checkpoint_blocks
 
-def get_kv_cache_spec(
-    model: ModelSpec, layers: Sequence[int], *, block_size: int, num_kv_heads: int, dtype: str
-) -> dict[str, KVCacheSpec]:
-    """The spec of each of these layers of a model, by the layer's name ("layers.0").
 
-    ``num_kv_heads`` is one rank's; ``dtype`` is the cache's.
+@dataclass(frozen=True, slots=True)
+class UniformTypeKVCacheSpecs(KVCacheSpec):
+    """The layers of a single group whose pages differ in size, by name.
+
+    Its page is that of all layers together.
     """
-    window, sliding = model.sliding_window, set(model.sliding_layers)
-    specs: dict[str, KVCacheSpec] = {}
-    for layer in layers:
-        if model.is_mla:
-            spec: KVCacheSpec = MLAAttentionSpec(block_size, 1, model.latent_dim, dtype)
-        elif layer in sliding and window is not None:
-            spec = SlidingWindowSpec(
-                block_size, num_kv_heads, model.head_dim, dtype, sliding_window=window
-            )
-        else:
-            spec = FullAttentionSpec(block_size, num_kv_heads, model.head_dim, dtype)
-        specs[f"layers.{layer}"] = spec
-    return specs
+
+    kv_cache_specs: tuple[tuple[str, KVCacheSpec], ...] = ()
+
+    @property
+    def real_page_size_bytes(self) -> int:
+        """The bytes that a block keeps in all layers."""
+        return sum(spec.page_size_bytes for _, spec in self.kv_cache_specs)
+
+    def blocks_for(self, max_model_len: int, max_in_flight_tokens: int) -> int:
+        """As many as a layer needs; the layers are of one type, so they need the same."""
+        specs = (spec for _, spec in self.kv_cache_specs)
+        return max(spec.blocks_for(max_model_len, max_in_flight_tokens) for spec in specs)

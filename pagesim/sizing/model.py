@@ -6,6 +6,7 @@ from pathlib import Path
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.sizing.hf_config import read_config
+from pagesim.sizing.mamba_state import MambaState
 from pagesim.sizing.presets import MODELS, preset_name
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
@@ -20,8 +21,10 @@ class ModelSpec:
     layers in ``sliding_layers`` (counted from 0) attend to the last ``sliding_window`` tokens, all
     others to all tokens. With multi-head latent attention (DeepSeek V2 and V3), a layer keeps one
     vector of ``kv_lora_rank + qk_rope_head_dim`` elements per token instead of keys and values for
-    each head (DeepSeek-V2, arXiv 2405.04434, section 2.1). ``source`` says where these figures come
-    from.
+    each head (DeepSeek-V2, arXiv 2405.04434, section 2.1). The layers in ``chunked_layers`` attend
+    to their own chunk of ``attention_chunk_size`` tokens. Those in ``state_layers`` keep a
+    ``state``, in the dtype of the model unless ``state_dtype`` is another one, and those in
+    ``layers_without_cache`` keep nothing. ``source`` says where these figures come from.
 
     UsageError or TypeError names the field and the value.
     """
@@ -38,11 +41,20 @@ class ModelSpec:
     kv_lora_rank: int | None = None
     qk_rope_head_dim: int | None = None
     source: str = ""
+    attention_chunk_size: int | None = None
+    chunked_layers: tuple[int, ...] = ()
+    state: MambaState | None = None
+    state_layers: tuple[int, ...] = ()
+    state_dtype: str | None = None
+    layers_without_cache: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("num_layers", "num_heads", "num_kv_heads", "head_dim"):
             check_int(name, getattr(self, name), 1)
-        for name in ("max_model_len", "sliding_window", "kv_lora_rank", "qk_rope_head_dim"):
+        for name in (
+            *("max_model_len", "sliding_window", "kv_lora_rank", "qk_rope_head_dim"),
+            "attention_chunk_size",
+        ):
             if getattr(self, name) is not None:
                 check_int(name, getattr(self, name), 1)
         if self.num_heads % self.num_kv_heads:
@@ -57,19 +69,39 @@ class ModelSpec:
                 f"kv_lora_rank is {self.kv_lora_rank} and qk_rope_head_dim is "
                 f"{self.qk_rope_head_dim}: latent attention needs both, other models neither"
             )
-        self._check_sliding_layers()
+        self._check_layers("sliding_layers", "a sliding_window")
+        self._check_layers("chunked_layers", "an attention_chunk_size")
+        self._check_layers("state_layers", "a state")
+        self._check_layers("layers_without_cache")
+        lists = (self.sliding_layers, self.chunked_layers, self.state_layers)
+        every = [layer for one in (*lists, self.layers_without_cache) for layer in one]
+        if len(set(every)) < len(every):
+            raise UsageError(
+                "a layer is named twice among sliding_layers, chunked_layers, state_layers and "
+                "layers_without_cache: each layer is of one kind"
+            )
+        if not self.num_attention_layers:
+            raise UsageError(f"{self.name} has no layer with attention, so it has no KV cache")
+        if self.state_dtype not in (None, *DTYPE_BYTES):
+            known = ", ".join(DTYPE_BYTES)
+            raise UsageError(f"state_dtype must be one of {known}, not {self.state_dtype!r}")
 
-    def _check_sliding_layers(self) -> None:
-        outside = [layer for layer in self.sliding_layers if not 0 <= layer < self.num_layers]
+    def _check_layers(self, name: str, needs: str | None = None) -> None:
+        layers = getattr(self, name)
+        outside = [layer for layer in layers if not 0 <= layer < self.num_layers]
         if outside:
             raise UsageError(
-                f"sliding_layers names layer {outside[0]}, but the layers are 0 to "
-                f"{self.num_layers - 1}"
+                f"{name} names layer {outside[0]}, but the layers are 0 to {self.num_layers - 1}"
             )
-        if self.sliding_layers and self.sliding_window is None:
-            raise UsageError("sliding_layers is given without a sliding_window")
-        if self.sliding_layers and self.is_mla:
-            raise UsageError("sliding_layers does not apply to a model with latent attention")
+        if layers and needs is not None and getattr(self, needs.split()[-1]) is None:
+            raise UsageError(f"{name} is given without {needs}")
+        if layers and needs is not None and self.is_mla:
+            raise UsageError(f"{name} does not apply to a model with latent attention")
+
+    @property
+    def num_attention_layers(self) -> int:
+        """How many layers keep keys and values, or latent vectors."""
+        return self.num_layers - len(self.state_layers) - len(self.layers_without_cache)
 
     @property
     def is_mla(self) -> bool:
@@ -85,9 +117,12 @@ class ModelSpec:
 
     @property
     def kv_bytes_per_token(self) -> int:
-        """The bytes of one token in all layers on one GPU, in the model's own dtype."""
+        """The bytes of one token in all layers on one GPU, in the model's own dtype.
+
+        A state grows with no token, so it is not counted.
+        """
         numbers = self.latent_dim if self.is_mla else 2 * self.num_kv_heads * self.head_dim
-        return self.num_layers * numbers * DTYPE_BYTES[self.dtype]
+        return self.num_attention_layers * numbers * DTYPE_BYTES[self.dtype]
 
     @classmethod
     def from_config(cls, path: str | Path) -> "ModelSpec":

@@ -1,10 +1,12 @@
 """Models known by name: the numbers of their published configs, with the source."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
+from pagesim.sizing.mamba_state import GatedDeltaNet, Mamba1, Mamba2, MambaState
 
 
 def _model(
@@ -27,6 +29,17 @@ def _windows(window: int, layers: int, every: int = 0) -> JsonObject:
     return {"sliding_window": window, "sliding_layers": sliding}
 
 
+def _chunks(chunk: int, layers: int, every: int) -> JsonObject:
+    """Every ``every``-th layer attends to all tokens, the others to their chunk of so many."""
+    chunked = tuple(layer for layer in range(layers) if (layer + 1) % every)
+    return {"attention_chunk_size": chunk, "chunked_layers": chunked}
+
+
+def _states(state: MambaState, layers: Iterable[int], **more: Any) -> JsonObject:
+    """These layers keep a state."""
+    return {"state": state, "state_layers": tuple(layers)} | more
+
+
 def _opt(layers: int, heads: int) -> JsonObject:
     """Every head has its own keys and values, of 128 numbers, in 16 bits, over 2048 positions."""
     paper = "Zhang et al., OPT, arXiv 2205.01068, table 1"
@@ -34,6 +47,9 @@ def _opt(layers: int, heads: int) -> JsonObject:
 
 
 LATENT = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
+GDN = GatedDeltaNet(4, num_k_heads=16, num_v_heads=32, head_k_dim=128, head_v_dim=128)
+NEMOTRON_H = "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-"
+"""What its layers are: M a state, * attention."""
 
 MODELS: dict[str, JsonObject] = {
     "qwen2-1.5b": _model("Qwen/Qwen2-1.5B", 28, 12, 2, 128, 131072),
@@ -55,6 +71,35 @@ MODELS: dict[str, JsonObject] = {
     ),
     "gpt-oss-20b": _model("openai/gpt-oss-20b", 24, 64, 8, 64, 131072, **_windows(128, 24, 2)),
     "gpt-oss-120b": _model("openai/gpt-oss-120b", 36, 64, 8, 64, 131072, **_windows(128, 36, 2)),
+    "llama-4-scout": _model(
+        "meta-llama/Llama-4-Scout-17B-16E-Instruct",
+        *(48, 40, 8, 128, 10485760),
+        **_chunks(8192, 48, 4),
+    ),
+    "qwen3-next-80b": _model(
+        "Qwen/Qwen3-Next-80B-A3B-Instruct",
+        *(48, 16, 2, 256, 262144),
+        **_states(GDN, (layer for layer in range(48) if (layer + 1) % 4)),
+    ),
+    "qwen3.5-9b": _model(
+        "Qwen/Qwen3.5-9B",
+        *(32, 16, 4, 256, 262144),
+        **_states(GDN, (layer for layer in range(32) if (layer + 1) % 4), state_dtype="float32"),
+    ),
+    "jamba-v0.1": _model(
+        "ai21labs/Jamba-v0.1",
+        *(32, 32, 8, 128, 262144),
+        **_states(Mamba1(4, 8192, 16), (layer for layer in range(32) if layer % 8 != 4)),
+    ),
+    "nemotron-h-8b": _model(
+        "nvidia/Nemotron-H-8B-Base-8K",
+        *(52, 32, 8, 128, 8192),
+        layers_without_cache=tuple(i for i, kind in enumerate(NEMOTRON_H) if kind == "-"),
+        **_states(
+            Mamba2(4, num_heads=128, head_dim=64, n_groups=8, state_size=128),
+            (i for i, kind in enumerate(NEMOTRON_H) if kind == "M"),
+        ),
+    ),
     "deepseek-v2-lite": _model("deepseek-ai/DeepSeek-V2-Lite", 27, 16, 16, 128, 163840, **LATENT),
     "deepseek-v3": _model("deepseek-ai/DeepSeek-V3", 61, 128, 128, 128, 163840, **LATENT),
     "opt-13b": _opt(40, 40),

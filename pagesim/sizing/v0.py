@@ -51,6 +51,11 @@ def size_v0(
     the same names. UsageError or TypeError names the argument; not even one block fitting is such
     an error.
     """
+    if model.state_layers or model.layers_without_cache:
+        raise UsageError(
+            f"{model.name} has layers with a state, or layers that keep nothing: V0 does not store "
+            "them in its cache. Size it for V1"
+        )
     kept = cache_dtype(model, dtype, kv_cache_dtype)
     kv_heads = kv_heads_per_rank(model, tensor_parallel_size)
     spec: KVCacheSpec = FullAttentionSpec(block_size, kv_heads, model.head_dim, kept)

@@ -188,20 +188,15 @@ class V1Pages:
         raise UnsupportedError("V1 has no sequence groups: a request is one sequence, writer.seq")
 
     def batch(self, requests: Sequence[Request]) -> AttentionMetadata:
-        if (count := len(self.manager.kv_cache_groups)) > 1:
-            raise UnsupportedError(
-                f"a batch has one block table for each sequence, and here it would need {count}, "
-                "one for each group: writer.tables has them"
-            )
-        from pagesim.cache.attention_metadata import assemble
-        from pagesim.cache.metadata_v1 import span_of
+        from pagesim.cache.attention_metadata import assemble_groups
+        from pagesim.cache.metadata_v1 import spans_of
 
         spans = [
-            span_of(request, self.manager, self._computed[request], request.num_tokens)
+            spans_of(request, self.manager, self._computed[request], request.num_tokens)
             for request in requests
             if self.num_uncomputed(request)
         ]
-        batch = assemble(sorted(spans, key=lambda s: not s.is_prompt), self.manager.block_size)
+        batch = assemble_groups(spans, self.manager.kv_cache_groups)
         for request in requests:
             self._computed[request] = request.num_tokens
         return batch

@@ -4,9 +4,6 @@
 arXiv 2309.06180) measured OPT-13B on an A100-40GB: 12 GiB for keys and values and 800 KiB per token
 give 15,728 slots; sequences have at most 2,048 tokens. It states the mean lengths of its requests
 but not their spread, so one number is calibrated; :data:`CALIBRATION` says which.
-
-:func:`controls` does the accounting in four plausible but wrong ways: only the right one comes near
-the published numbers.
 """
 
 import math
@@ -16,10 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from pagesim.simulation import PAPER_POOL, Paged, Simulation, simulate
-from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
-from pagesim.simulation.baselines.buddy import power_of_two_from
-from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
-from pagesim.workload import Request, Workload
+from pagesim.studies.sharing import beam_search, parallel_sampling
+from pagesim.workload import Workload
 from pagesim.workload.synthetic import Lengths, requests_of
 
 SOURCE = "Kwon et al., PagedAttention, SOSP '23, arXiv 2309.06180"
@@ -170,7 +165,7 @@ def figure_15(
         f"Memory saved by sharing, {dataset} (Figure 15)",
         "% of the blocks without sharing",
         {
-            "parallel sampling": {str(w): parallel_sampling_by_lengths(many, w) for w in widths},
+            "parallel sampling": {str(w): parallel_sampling(many, w) for w in widths},
             "beam search": {str(w): beam_search(few, w, seed=seed) for w in widths},
         },
         FIGURE_15[dataset],
@@ -194,32 +189,6 @@ def block_sizes(
         SATURATED,
         CALIBRATION,
     )
-
-
-def controls(n: int = 4000, seed: int = 0) -> dict[str, dict[str, float]]:
-    """Four wrong ways, each with its mean; :func:`figure_2` has the right ones.
-
-    * "rounding is internal": Oracle, with the buddy's rounding as part of the request;
-    * "pow2 of all": Pow2 that rounds prompt and output together, not only the output;
-      (both grant the same stretches, so they give the same numbers)
-    * "first fit": Oracle without a buddy allocator, granted exactly what it requests;
-    * "unsaturated": Max at a rate that leaves the queue empty, so that much is free.
-    """
-    slots, longest = PAPER_POOL.slots, MAX_MODEL_LEN
-    workload = lengths("sharegpt", n, seed)
-    wrong: dict[str, MemoryPolicy] = {
-        "rounding is internal": ContiguousPolicy(
-            slots, longest, "oracle", rounding_is_internal=True
-        ),
-        "pow2 of all": ContiguousPolicy(slots, longest, _ask_pow2_of_all),
-        "first fit": ContiguousPolicy(slots, longest, "oracle", FirstFitAllocator(slots)),
-    }
-    runs = {
-        name: simulate(workload, policy=policy, saturated=True, progress=False)
-        for name, policy in wrong.items()
-    }
-    runs["unsaturated"] = simulate(workload.at_rate(0.2, seed), policy="max", progress=False)
-    return {name: run.waste.mean() for name, run in runs.items()}
 
 
 @lru_cache(maxsize=16)
@@ -254,7 +223,3 @@ def _saturated(policy: str, block_size: int, n: int, seed: int) -> Simulation:
         saturated=True,
         progress=False,
     )
-
-
-def _ask_pow2_of_all(request: Request, max_model_len: int) -> int:
-    return min(power_of_two_from(request.total_tokens), max_model_len)

@@ -1,8 +1,9 @@
 """How much memory sharing saves: several samples of one prompt, or the beams of a search.
 
-Each request is played through the real block tables, including copy-on-write. The blocks in use are
-compared with the entries of its tables, which without sharing would all be different blocks.
-Requests share nothing with each other, so one at a time is enough.
+The blocks in use are compared with the entries of the tables, which without sharing would all be
+different blocks. Samples follow from their lengths. Each beam search is played through the real
+block tables, including copy-on-write. Requests share nothing with each other, so one at a time is
+enough.
 
 Source: "Efficient Memory Management for Large Language Model Serving with PagedAttention"
 (SOSP '23), section 6.3 and Figure 15, which divides the blocks saved by the blocks without sharing.
@@ -31,18 +32,10 @@ def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16)
 
     All samples of a request are as long as its output and grow together. The mean is taken over all
     steps of all requests, so long requests weigh more, as in a running server.
-    """
-    return _play(requests, check_int("n", n, 1), block_size)
 
-
-def parallel_sampling_by_lengths(
-    requests: Iterable[Request], n: int, block_size: int = 16
-) -> float:
-    """Return the result of :func:`parallel_sampling`, calculated for all requests at once.
-
-    The full blocks of the prompt stay shared, a partial last one only until the first token is
-    written. A request of ``p`` and ``o`` tokens names ``n · ceil((p + i) / block_size)`` blocks in
-    iteration ``i``, from 0 to ``o - 1``.
+    The lengths alone tell it. The full blocks of the prompt stay shared, a partial last one only
+    until the first token is written. A request of ``p`` and ``o`` tokens names
+    ``n · ceil((p + i) / block_size)`` blocks in iteration ``i``, from 0 to ``o - 1``.
     """
     check_int("n", n, 1)
     lengths = np.array([(request.prompt_tokens, request.output_tokens) for request in requests])
@@ -63,20 +56,16 @@ def beam_search(
     ones, chosen uniformly. Real models branch less evenly; the paper does not say how, so this is
     not a reproduction.
     """
-    return _play(requests, check_int("width", width, 1), block_size, np.random.default_rng(seed))
-
-
-def _play(
-    requests: Iterable[Request], n: int, block_size: int, branch: np.random.Generator | None = None
-) -> float:
-    """Percent of blocks saved by ``n`` tables a request, which ``branch`` after every token."""
+    check_int("width", width, 1)
+    branch = np.random.default_rng(seed)
     used = named = 0
     for request in requests:
-        allocator, tables = _prompt(request, n, block_size)
+        allocator, tables = _prompt(request, width, block_size)
         for _ in range(request.output_tokens):
-            used, named = used + _used(allocator), named + _named(tables)
-            if branch is not None:
-                tables = _branch(tables, branch.integers(n, size=n).tolist())
+            free = allocator.get_num_free_blocks(Device.GPU)
+            used += allocator.get_num_total_blocks(Device.GPU) - free
+            named += sum(len(table.physical_block_ids) for table in tables)
+            tables = _branch(tables, branch.integers(width, size=width).tolist())
             for table in tables:
                 table.append_token_ids([TOKEN])
     return 100 * (named - used) / named
@@ -109,12 +98,3 @@ def _branch(tables: list[BlockTable], parents: list[int]) -> list[BlockTable]:
     for index in set(range(len(tables))).difference(parents):
         tables[index].free()
     return children
-
-
-def _used(allocator: CpuGpuBlockAllocator) -> int:
-    total = allocator.get_num_total_blocks(Device.GPU)
-    return total - allocator.get_num_free_blocks(Device.GPU)
-
-
-def _named(tables: list[BlockTable]) -> int:
-    return sum(len(table.physical_block_ids) for table in tables)

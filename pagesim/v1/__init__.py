@@ -6,6 +6,7 @@ Checks come before changes, so a call that raises has changed nothing.
 """
 
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, MambaSpec, SlidingWindowSpec
+from pagesim.sizing.plan import plan_kv_cache as plan_kv_cache
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from marshal import dumps
-from typing import Any, overload
+from typing import Any
 
 from pagesim.checks import check_int, explained
 from pagesim.errors import UsageError
@@ -79,7 +79,7 @@ def get_group_id(key: BlockHashWithGroupId) -> int:
     return key.group_id
 
 
-class BlockHashListWithBlockSize(Sequence[BlockHash]):
+class BlockHashListWithBlockSize(list[BlockHash]):
     """The hashes of larger blocks: a hash covers all tokens before its end, so some are left out.
 
     UsageError unless ``target_block_size`` is a multiple of ``hash_block_size``.
@@ -94,22 +94,8 @@ class BlockHashListWithBlockSize(Sequence[BlockHash]):
                 f"target_block_size must be a multiple of hash_block_size ({hash_block_size}), "
                 f"not {target_block_size}"
             )
-        self.block_hashes = block_hashes
-        self.scale_factor = target_block_size // hash_block_size
-
-    def __len__(self) -> int:
-        return len(self.block_hashes) // self.scale_factor
-
-    @overload
-    def __getitem__(self, index: int) -> BlockHash: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BlockHash]: ...
-    def __getitem__(self, index: int | slice) -> BlockHash | list[BlockHash]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        return self.block_hashes[(index % len(self) + 1) * self.scale_factor - 1]
+        scale_factor = target_block_size // hash_block_size
+        super().__init__(block_hashes[scale_factor - 1 :: scale_factor])
 
 
 class KVCacheBlock:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 from pagesim.journal.effects import Name
 from pagesim.sizing.kv_cache_spec import MambaSpec
-from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
 from pagesim.v1.request import Request
 from pagesim.v1.single_type_kv_cache_manager import (
@@ -40,19 +39,8 @@ class AlignedMambaManager(MambaManager):
     The entries before the last one are null, but those of a step that ends in a new block.
     """
 
-    kv_cache_spec: MambaSpec
-
-    def __init__(
-        self,
-        kv_cache_spec: MambaSpec,
-        block_pool: BlockPool,
-        kv_cache_group_id: int,
-        scheduler_block_size: int,
-        retention_interval: int | None,
-    ) -> None:
-        super().__init__(
-            kv_cache_spec, block_pool, kv_cache_group_id, scheduler_block_size, retention_interval
-        )
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.last_state_block_idx: dict[Name, int] = {}
         """The entry that held a request's state before the step that is being decided."""
         self.num_retired: dict[Name, int] = {}

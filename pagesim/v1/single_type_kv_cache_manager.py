@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
-from pagesim.sizing.kv_cache_spec import KVCacheSpec, SlidingWindowSpec
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, BlockHashListWithBlockSize, KVCacheBlock
 from pagesim.v1.request import Request
@@ -26,6 +27,7 @@ def cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
+@dataclass(eq=False)
 class SingleTypeKVCacheManager:
     """The tables of all requests in one group, and how many blocks of each are done with caching.
 
@@ -33,23 +35,19 @@ class SingleTypeKVCacheManager:
     multiple of ``scheduler_block_size``, which the block sizes of all groups divide.
     """
 
-    def __init__(
-        self,
-        kv_cache_spec: KVCacheSpec,
-        block_pool: BlockPool,
-        kv_cache_group_id: int,
-        scheduler_block_size: int,
-        retention_interval: int | None,
-    ) -> None:
-        self.kv_cache_spec = kv_cache_spec
-        self.block_size = kv_cache_spec.block_size
-        self.block_pool = block_pool
-        self.kv_cache_group_id = kv_cache_group_id
-        self.scheduler_block_size = scheduler_block_size
-        self.retention_interval = retention_interval
+    kv_cache_spec: Any
+    block_pool: BlockPool
+    kv_cache_group_id: int
+    scheduler_block_size: int
+    retention_interval: int | None
+    max_admission_blocks_per_request: int = sys.maxsize
+    """The most blocks that one request needs at a time, however long it is."""
+
+    def __post_init__(self) -> None:
+        self.block_size: int = self.kv_cache_spec.block_size
         self.req_to_blocks: dict[Name, list[KVCacheBlock]] = {}
         self.num_cached_block: dict[Name, int] = {}
-        self._null_block = block_pool.null_block
+        self._null_block = self.block_pool.null_block
 
     # -- what differs between the kinds of layers ------------------------------------------------
 
@@ -69,9 +67,6 @@ class SingleTypeKVCacheManager:
     def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
         """Which of a table's blocks from ``start`` up to ``end`` to cache; None for all."""
         return None
-
-    max_admission_blocks_per_request: int = sys.maxsize
-    """The most blocks that one request needs at a time, however long it is."""
 
     # -- how many blocks, and which --------------------------------------------------------------
 
@@ -166,7 +161,8 @@ class SingleTypeKVCacheManager:
         end = start = min(skipped, len(table))
         while start and not table[start - 1].is_null:
             start -= 1
-        self._drop(table, start, end)
+        if start < end:
+            self._drop(table, start, end)
         return range(start, end)
 
     def _drop(self, table: list[KVCacheBlock], start: int, end: int) -> None:
@@ -240,22 +236,11 @@ class CoarseFullAttentionManager(FullAttentionManager):
 class SlidingWindowManager(SingleTypeKVCacheManager):
     """A token looks at itself and at the ``sliding_window`` - 1 tokens before it."""
 
-    def __init__(
-        self,
-        kv_cache_spec: SlidingWindowSpec,
-        block_pool: BlockPool,
-        kv_cache_group_id: int,
-        scheduler_block_size: int,
-        retention_interval: int | None,
-        max_admission_blocks_per_request: int,
-    ) -> None:
-        super().__init__(
-            kv_cache_spec, block_pool, kv_cache_group_id, scheduler_block_size, retention_interval
-        )
-        self.sliding_window = kv_cache_spec.sliding_window
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.sliding_window: int = self.kv_cache_spec.sliding_window
         self.num_window_blocks = cdiv(self.sliding_window - 1, self.block_size)
         """Blocks that a hit needs."""
-        self.max_admission_blocks_per_request = max_admission_blocks_per_request
 
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         return max(num_computed_tokens - self.sliding_window + 1, 0)

@@ -69,10 +69,7 @@ class Row:
 
     def hash_ids(self, column: str, prompt_tokens: int) -> tuple[int, ...]:
         """The ids of the prompt's 512-token blocks."""
-        ids = self.value(column)
-        expected = hash_blocks(prompt_tokens)
-        if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
-            raise self.wrong(column, "ids from 0 up", ids)
+        ids, expected = self._ids(column), hash_blocks(prompt_tokens)
         if len(ids) != expected:
             size = f"{expected} ids, one per {HASH_BLOCK_TOKENS} of {prompt_tokens} tokens"
             raise self.wrong(column, f"{size} (there are {len(ids)})", ids)
@@ -80,13 +77,17 @@ class Row:
 
     def token_ids(self, column: str, prompt_tokens: int | None) -> tuple[int, ...]:
         """The ids of the prompt's tokens: ``prompt_tokens`` of them, or any number if None."""
-        ids = self.value(column)
-        if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
-            raise self.wrong(column, "ids from 0 up", ids)
+        ids = self._ids(column)
         if not ids or prompt_tokens not in (None, len(ids)):
             many = prompt_tokens or "1 or more"
             raise self.wrong(column, f"{many} ids, one per token (there are {len(ids)})", ids)
         return tuple(ids)
+
+    def _ids(self, column: str) -> list[int]:
+        ids = self.value(column)
+        if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
+            raise self.wrong(column, "ids from 0 up", ids)
+        return ids
 
     def wrong(self, column: str, expected: str, value: Any) -> WorkloadError:
         """The error for a column with a wrong value."""

@@ -9,7 +9,8 @@ tokens' keys and values at their slots, then read every position that attention 
 """
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -20,25 +21,6 @@ from tests.cache.contents import Bytes, Proof, print_counts
 
 BLOCK_SIZE = 4
 MAX_LEN = 48
-
-
-@dataclass(slots=True)
-class Counts:
-    """What happened; ``reads`` are keys and values compared, ``wrong`` names those that differ."""
-
-    steps: int = 0
-    requests: int = 0
-    finished: int = 0
-    forks: int = 0
-    aborts: int = 0
-    preemptions: int = 0
-    blocks_swapped_out: int = 0
-    blocks_swapped_in: int = 0
-    blocks_copied: int = 0
-    prefix_hit_blocks: int = 0
-    slots_skipped: int = 0
-    reads: int = 0
-    wrong: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +55,7 @@ class Run(Proof):
 
     def __init__(self, scene: Scene, seed: int = 0, pools: type[Bytes] = Bytes) -> None:
         memory = pools(BLOCK_SIZE, scene.gpu_blocks, scene.cpu_blocks)
-        super().__init__(scene, seed, Counts(), memory, BLOCK_SIZE)
+        super().__init__(scene, seed, memory, BLOCK_SIZE)
         cache = CacheConfig(
             BLOCK_SIZE,
             scene.gpu_blocks,
@@ -89,8 +71,8 @@ class Run(Proof):
             enable_chunked_prefill=scene.chunked,
             preemption_mode=scene.mode,
         )
-        self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts.steps))
-        self._next_id = 0
+        self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts["steps"]))
+        self._ids = count(1)
 
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
@@ -102,11 +84,11 @@ class Run(Proof):
         self._fork()
         self._abort(stuck=not metadata)
         counts = self.counts
-        counts.steps += 1
-        counts.preemptions += outputs.preempted
-        counts.blocks_swapped_in += len(outputs.blocks_to_swap_in)
-        counts.blocks_swapped_out += len(outputs.blocks_to_swap_out)
-        counts.blocks_copied += len(outputs.blocks_to_copy)
+        counts["steps"] += 1
+        counts["preemptions"] += outputs.preempted
+        counts["blocks_swapped_in"] += len(outputs.blocks_to_swap_in)
+        counts["blocks_swapped_out"] += len(outputs.blocks_to_swap_out)
+        counts["blocks_copied"] += len(outputs.blocks_to_copy)
 
     def _schedule(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs]:
         """Groups may stay on the CPU for ever (q18) until it is full: then one is aborted."""
@@ -115,7 +97,7 @@ class Run(Proof):
                 return self.scheduler.schedule()[:2]
             except RuntimeError:
                 self.scheduler.abort_seq_group(self.scheduler.swapped[0].request_id)
-                self.counts.aborts += 1
+                self.counts["aborts"] += 1
 
     # -- the engine --------------------------------------------------------------------------------
 
@@ -136,28 +118,24 @@ class Run(Proof):
             slots = batch.slot_mapping[begin:stop]
             kept = slots != PAD_SLOT_ID
             self.bytes.write(slots[kept], contents[:, context:][:, kept])
-            self.counts.slots_skipped += int((~kept).sum())
+            self.counts["slots_skipped"] += int((~kept).sum())
             # With a window a prompt's queries take its keys from the model, not from the cache.
             if self.scene.window is None or row >= batch.num_prefills:
                 read.append((seq_id, context, contents))
             skipped = context - data[seq_id].get_num_computed_tokens()
-            self.counts.prefix_hit_blocks += skipped // BLOCK_SIZE
+            self.counts["prefix_hit_blocks"] += skipped // BLOCK_SIZE
         for seq_id, context, contents in read:
             self._compare(f"sequence {seq_id}", tables[seq_id], context, contents)
 
     # -- the world ---------------------------------------------------------------------------------
 
-    def _new_id(self) -> int:
-        self._next_id += 1
-        return self._next_id
-
     def _arrive(self) -> None:
         while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
-            seq_id = self._new_id()
+            seq_id = next(self._ids)
             prompt = self.random.choice(self.openings) + self._words(self.random.randint(1, 8))
             sequence = Sequence(seq_id, prompt, BLOCK_SIZE)
             self.scheduler.add_seq_group(SequenceGroup(str(seq_id), [sequence]))
-            self.counts.requests += 1
+            self.counts["requests"] += 1
 
     def _sample(self, metadata: list[SequenceGroupMetadata], outputs: SchedulerOutputs) -> None:
         for group, scheduled in zip(metadata, outputs.scheduled_seq_groups, strict=True):
@@ -172,7 +150,7 @@ class Run(Proof):
             if group.do_sample and finished:
                 for seq in seqs:
                     seq.status = SequenceStatus.FINISHED_STOPPED
-                self.counts.finished += 1
+                self.counts["finished"] += 1
         self.scheduler.free_finished_seq_groups()
 
     def _fork(self) -> None:
@@ -181,10 +159,10 @@ class Run(Proof):
                 continue
             if self.random.random() < self.scene.fork_chance:
                 (parent,) = group.seqs
-                child = parent.fork(self._new_id())
+                child = parent.fork(next(self._ids))
                 group.add(child)
                 self.scheduler.fork_seq(parent, child)
-                self.counts.forks += 1
+                self.counts["forks"] += 1
 
     def _abort(self, stuck: bool) -> None:
         """Now and then somebody leaves; so does one whom vLLM's scheduler never lets on (q18)."""
@@ -194,7 +172,7 @@ class Run(Proof):
         if groups and (self._idle > 3 or self.random.random() < 0.01):
             victim = groups[0] if self._idle > 3 else self.random.choice(groups)
             self.scheduler.abort_seq_group(victim.request_id)
-            self.counts.aborts += 1
+            self.counts["aborts"] += 1
 
 
 if __name__ == "__main__":

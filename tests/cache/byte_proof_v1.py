@@ -39,26 +39,6 @@ ABORTED = RequestStatus.FINISHED_ABORTED
 IDLE = (RequestStatus.WAITING, RequestStatus.PREEMPTED)
 
 
-@dataclass(slots=True)
-class Counts:
-    """What happened; ``reads`` are keys and values compared, ``wrong`` names those that differ."""
-
-    steps: int = 0
-    requests: int = 0
-    finished: int = 0
-    aborts: int = 0
-    preemptions: int = 0
-    chunks: int = 0
-    mixed_steps: int = 0
-    hit_blocks: int = 0
-    hit_again: int = 0
-    null_entries: int = 0
-    wasted: int = 0
-    resets: int = 0
-    reads: int = 0
-    wrong: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A scheduler's settings, and the traffic it gets."""
@@ -123,7 +103,7 @@ class Run(Proof):
     """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
-        super().__init__(scene, seed, Counts(), Bytes(BLOCK_SIZE, scene.blocks), BLOCK_SIZE)
+        super().__init__(scene, seed, Bytes(BLOCK_SIZE, scene.blocks), BLOCK_SIZE)
         self.scheduler = Scheduler(
             SchedulerConfig(scene.budget, SEATS, MAX_LEN, **scene.steps),
             CacheConfig(
@@ -153,7 +133,7 @@ class Run(Proof):
             self._finish(self._in_flight.popleft())
         self._disturb(stuck=not requests)
         self._check_places()
-        self.counts.steps += 1
+        self.counts["steps"] += 1
 
     def end(self) -> None:
         """All leave at once: nobody is left, and no block is held."""
@@ -193,41 +173,37 @@ class Run(Proof):
             known = self.tables[name]
             assert all(a == b for a, b in zip(table, known, strict=False) if a >= 0), (table, known)
             assert set(table[len(known) :]) <= {-1}
-            counts.null_entries += table[: len(known)].count(-1)
-        computed = dict(self._computed(output))
-        ended = [name for name in requests if name not in batch.seq_ids]
-        spans = [
-            range(computed[name], computed[name] + output.num_scheduled_tokens[name])
-            for name in ended
-        ]
-        wasted = [
-            slots_of(self.tables[name], span, BLOCK_SIZE)
-            for name, span in zip(ended, spans, strict=True)
-        ]
-        counts.wasted += sum(map(len, wasted))
-        counts.chunks += len(batch.seq_ids) - len(batch.sample_rows)
-        counts.mixed_steps += batch.num_prefill_tokens > 0 < batch.num_decode_tokens
+            counts["null_entries"] += table[: len(known)].count(-1)
+        wasted, computed = [], self._computed(output)
+        for name in requests:
+            if name not in batch.seq_ids:  # it has ended meanwhile
+                end = computed[name] + output.num_scheduled_tokens[name]
+                span = range(computed[name], end)
+                wasted.append(slots_of(self.tables[name], span, BLOCK_SIZE))
+        counts["wasted"] += sum(map(len, wasted))
+        counts["chunks"] += len(batch.seq_ids) - len(batch.sample_rows)
+        counts["mixed_steps"] += batch.num_prefill_tokens > 0 < batch.num_decode_tokens
         return Step(output, batch, requests, wasted)
 
     def _follow(self, output: SchedulerOutput) -> None:
         counts, known = self.counts, output.scheduled_cached_reqs
-        counts.preemptions += len(output.preempted_req_ids)
+        counts["preemptions"] += len(output.preempted_req_ids)
         for name in output.finished_req_ids:
             self.tables.pop(name, None)
         for new in output.scheduled_new_reqs:
             self.tables[new.req_id] = list(new.block_ids[0])
-            counts.hit_blocks += new.num_computed_tokens // BLOCK_SIZE
+            counts["hit_blocks"] += new.num_computed_tokens // BLOCK_SIZE
         rows = zip(known.req_ids, known.new_block_ids, known.num_computed_tokens, strict=True)
         for name, ids, computed in rows:
             if name in known.resumed_req_ids:
                 self.tables[name] = []
-                counts.hit_again += computed // BLOCK_SIZE
+                counts["hit_again"] += computed // BLOCK_SIZE
             self.tables[name] += ids[0] if ids else []
 
-    def _computed(self, output: SchedulerOutput) -> list[tuple[Any, int]]:
+    def _computed(self, output: SchedulerOutput) -> dict[Any, int]:
         known = output.scheduled_cached_reqs
-        new = [(each.req_id, each.num_computed_tokens) for each in output.scheduled_new_reqs]
-        return new + list(zip(known.req_ids, known.num_computed_tokens, strict=True))
+        new = {each.req_id: each.num_computed_tokens for each in output.scheduled_new_reqs}
+        return new | dict(zip(known.req_ids, known.num_computed_tokens, strict=True))
 
     def _finish(self, step: Step) -> None:
         """Compute a step, and tell the scheduler what it sampled."""
@@ -255,7 +231,7 @@ class Run(Proof):
             assert (each.finish_reason is not None) == its.is_finished()
         ended = [request for request in present if request.is_finished()]
         self._ended += [request.all_token_ids for request in ended]
-        self.counts.finished += len(ended)
+        self.counts["finished"] += len(ended)
 
     def _sample(self, name: Any, tokens: list[int]) -> int:
         """The same history goes on in the same way, as greedy sampling does."""
@@ -266,19 +242,19 @@ class Run(Proof):
 
     def _arrive(self) -> None:
         while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
-            self.counts.requests += 1
+            self.counts["requests"] += 1
             before = [each for each in self._ended[-8:] if len(each) < MAX_LEN // 2]
             opening = self.random.choice(self.openings + before)  # a new text, or a conversation
             prompt = opening + self._words(self.random.randint(1, 8))
             self.scheduler.add_request(
                 Request(
-                    self.counts.requests,
+                    self.counts["requests"],
                     prompt,
                     block_size=BLOCK_SIZE,
                     max_tokens=self.random.randint(1, 24),
                     stop_token_ids=[STOP],
                     priority=self.random.randrange(3),
-                    arrival_time=float(self.counts.steps),
+                    arrival_time=float(self.counts["steps"]),
                 )
             )
 
@@ -293,13 +269,13 @@ class Run(Proof):
         elif present and chance() < 0.02:
             self._abort(self.random.choice(present))
         if chance() < self.scene.reset_chance:
-            self.counts.resets += scheduler.reset_prefix_cache(reset_running_requests=True)
+            self.counts["resets"] += scheduler.reset_prefix_cache(reset_running_requests=True)
         if chance() < self.scene.evict_chance:
             scheduler.kv_cache_manager.evict_blocks([self.random.randrange(self.scene.blocks)])
 
     def _abort(self, request: Request) -> None:
         assert [*self.scheduler.finish_requests(request.request_id, ABORTED)] == [request]
-        self.counts.aborts += 1
+        self.counts["aborts"] += 1
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ The key at a position is a hash of all tokens up to there, and so is the value, 
 
 import random
 from abc import abstractmethod
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,12 @@ class Bytes:
 class Proof:
     """A scene that is stepped: what both engines' proofs share, the words and the comparison."""
 
-    def __init__(self, scene: Any, seed: int, counts: Any, memory: Bytes, block_size: int) -> None:
-        self.scene, self.random, self.counts = scene, random.Random(seed), counts
+    def __init__(self, scene: Any, seed: int, memory: Bytes, block_size: int) -> None:
+        self.scene, self.random = scene, random.Random(seed)
+        self.counts: Counter[str] = Counter()
+        """What happened; ``reads`` are keys and values compared."""
+        self.wrong: list[str] = []
+        """Where a key or a value differs."""
         self.bytes, self.contents, self._block_size = memory, Contents(), block_size
         self.openings = [self._words(block_size * n) for n in (1, 3, 5)]
         self._idle = 0
@@ -89,11 +94,11 @@ class Proof:
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
 
-    def steps(self, count: int) -> Any:
-        """Step on; returns what happened so far."""
+    def steps(self, count: int) -> Self:
+        """Step on."""
         for _ in range(count):
             self.step()
-        return self.counts
+        return self
 
     def _words(self, count: int) -> list[int]:
         return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
@@ -106,12 +111,12 @@ class Proof:
         oldest = 0 if window is None else max(0, context - window + 1)
         slots = slots_of(table, range(oldest, contents.shape[1]), self._block_size)
         differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0) | (slots < 0)
-        self.counts.reads += slots.size * 2 * LAYERS
+        self.counts["reads"] += slots.size * 2 * LAYERS
         if differs.any():
             places = [oldest + int(i) for i in np.flatnonzero(differs)]
-            self.counts.wrong.append(
-                f"step {self.counts.steps}: {name}, {contents.shape[1]} tokens in blocks {table}, "
-                f"reads wrong bytes at positions {places}"
+            self.wrong.append(
+                f"step {self.counts['steps']}: {name}, {contents.shape[1]} tokens in blocks "
+                f"{table}, reads wrong bytes at positions {places}"
             )
 
 
@@ -119,8 +124,8 @@ def print_counts(scenes: dict[str, Any], run: Any, steps: int) -> int:
     """A line a scene; 1 if a byte was wrong."""
     total = 0
     for name, scene in scenes.items():
-        counts = run(scene).steps(steps)
-        total += len(counts.wrong)
-        rest = [f"{getattr(counts, n)} {n}" for n in counts.__slots__ if n != "wrong"]
-        print(f"{name}\n    {', '.join(rest)}, {len(counts.wrong)} wrong", *counts.wrong[:2])
+        proof = run(scene).steps(steps)
+        total += len(proof.wrong)
+        counted = [f"{count} {what}" for what, count in proof.counts.items()]
+        print(f"{name}\n    {', '.join(counted)}, {len(proof.wrong)} wrong", *proof.wrong[:2])
     return 1 if total else 0

@@ -17,18 +17,17 @@ from tests.v1.scenes import Engine, text
 
 @pytest.mark.parametrize("name", SCENES)
 def test_every_setting(name: str) -> None:
-    scene, run = SCENES[name], Run(SCENES[name])
-    counts = run.steps(250)
-    is_async = "async_scheduling" in scene.steps
-    assert counts.wrong == []
-    assert counts.reads > 30_000 and counts.finished > 60 and counts.aborts > 1
-    assert counts.preemptions > 4 and counts.mixed_steps > 60
-    assert (counts.chunks > 10) == scene.steps.get("enable_chunked_prefill", True)
-    assert (counts.hit_blocks > 80) == scene.caching
-    assert (counts.hit_again > 5) == scene.caching
-    assert (counts.null_entries > 1000) == (scene.window is not None)
-    assert (counts.wasted > 10) == is_async
-    assert (counts.resets > 2) == (scene.reset_chance > 0)
+    scene, run = SCENES[name], Run(SCENES[name]).steps(250)
+    counts, is_async = run.counts, "async_scheduling" in scene.steps
+    assert run.wrong == []
+    assert counts["reads"] > 30_000 and counts["finished"] > 60 and counts["aborts"] > 1
+    assert counts["preemptions"] > 4 and counts["mixed_steps"] > 60
+    assert (counts["chunks"] > 10) == scene.steps.get("enable_chunked_prefill", True)
+    assert (counts["hit_blocks"] > 80) == scene.caching
+    assert (counts["hit_again"] > 5) == scene.caching
+    assert (counts["null_entries"] > 1000) == (scene.window is not None)
+    assert (counts["wasted"] > 10) == is_async
+    assert (counts["resets"] > 2) == (scene.reset_chance > 0)
     run.end()
 
 
@@ -126,6 +125,6 @@ def test_what_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not isinstance(broken, tuple):
         run.build = lambda output: broken(output, run.scheduler)  # type: ignore[method-assign]
     with pytest.raises(AssertionError):  # the bytes, or before them a table
-        while run.counts.steps < 400:
+        while run.counts["steps"] < 400:
             run.step()
-            assert not run.counts.wrong
+            assert not run.wrong

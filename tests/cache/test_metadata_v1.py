@@ -1,23 +1,18 @@
 """A step of V1 as a batch for attention kernels: one ragged batch, in which phases mix."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import pagesim
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import RequestStatus
+from tests.cache.test_attention_metadata import lists
 from tests.v1.scenes import Engine, text
 
 
 def begun(engine: Engine) -> AttentionMetadata:
     """The next step, not yet carried out."""
     return build_v1_metadata(engine.scheduler.schedule(), engine.scheduler)
-
-
-def lists(batch: AttentionMetadata, *names: str) -> list[Any]:
-    return [getattr(batch, name).tolist() for name in names]
 
 
 def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:

@@ -1,4 +1,4 @@
-"""Slots and padded tables, against the formula applied by hand and a table of the simulator's."""
+"""Slots and padded tables, against the formula applied by hand."""
 
 import numpy as np
 import pytest
@@ -33,23 +33,6 @@ def test_padding() -> None:
 def test_positions_that_fell_out_of_the_window_have_no_slot() -> None:
     slots = slots_of([9, 9, 3, 1], [0, 7, 8, 15], 4, null_block_id=9)
     assert slots.tolist() == [PAD_SLOT_ID, PAD_SLOT_ID, 12, 7]
-
-
-def test_dropped_blocks_of_a_table_from_the_simulator() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(2, 12, 0, sliding_window=4)
-    sequence = pagesim.Sequence(0, [0, 1], 2)
-    manager.allocate(pagesim.SequenceGroup("r", [sequence]))
-    sequence.status = pagesim.SequenceStatus.RUNNING
-    for token in range(14):
-        sequence.data.update_num_computed_tokens(sequence.get_num_new_tokens())
-        sequence.append_token_id(token, {token: pagesim.Logprob(0.0)})
-        manager.append_slots(sequence, 0)
-    null = manager.block_allocator.null_block_id
-    slots = slots_of(manager.get_block_table(sequence), range(16), 2, null_block_id=null)
-    assert (slots[:6] == PAD_SLOT_ID).all()
-    # The newest query is at 15 and sees 12 to 15; more than that is kept.
-    assert (slots[6:] >= 0).all()
-    assert len(set(slots[6:])) == 10
 
 
 def test_a_chunk_of_a_prompt() -> None:

@@ -69,10 +69,8 @@ def test_a_loop_that_is_left_cancels_and_can_be_begun_again(client: Client) -> N
 
 
 def test_simulations(client: Client) -> None:
-    grid = {
-        "workload": [{"name": "paper_sharegpt", "n": 20, "seed": 1}],
-        "policy": ["max", "pow2", "oracle"],
-    }
+    workload = {"name": "paper_sharegpt", "n": 20, "seed": 1}
+    grid = {"workload": [workload], "policy": ["max", "pow2", "oracle"]}
     serial = sweep(grid, executor=Inline()).run()
     study = sweep(grid, executor=client.get_executor()).run()
     assert study.failures == [] and len(study.results) == 3

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import pytest
 
-import pagesim
 from pagesim import cli, errors
 from pagesim.commands import findings as doctor
 from tests.commands.runs import Shell
+from tests.timeline.scenes import told
 
 pytestmark = pytest.mark.ch00
 
@@ -89,14 +89,8 @@ def test_replay_of_a_difference_is_1_and_names_it(differing: Path, shell: Shell)
     value = shell.answer("replay", GOOD, differing, code=1)
     assert value["ok"] is False
     assert [file["mismatch"] is None for file in value["files"]] == [True, False]
-    assert value["files"][0] == {
-        "path": str(GOOD),
-        "kind": "block_table",
-        "operations": 192,
-        "total": 192,
-        "mismatch": None,
-        "ended": "",
-    }
+    whole = {"path": str(GOOD), "kind": "block_table", "operations": 192, "total": 192}
+    assert value["files"][0] == whole | {"mismatch": None, "ended": ""}
 
 
 def test_replay_plays_the_longest_part_or_the_one_asked_for(tmp_path: Path, shell: Shell) -> None:
@@ -133,10 +127,8 @@ def test_play_writes_one_page(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
-    story = pagesim.Story(gpu_blocks=8, block_size=4)
-    story.arrive([1, 2, 3, 4, 5])
     file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
-    story.run.save(file)
+    told([1, 2, 3, 4, 5]).save(file)
     assert "1 steps" in shell("play", file, "-o", page, "--title", "A <short> run")
     assert "<title>A &lt;short&gt; run</title>" in page.read_text()
     assert opened == []
@@ -147,10 +139,7 @@ def test_play_writes_one_page(
 @pytest.fixture
 def long_run(tmp_path: Path) -> Path:
     """Ten steps in a file."""
-    story = pagesim.Story(gpu_blocks=8, block_size=4)
-    for _ in range(5):
-        story.arrive([1, 2, 3]).leave()
-    story.run.save(tmp_path / "long.jsonl.gz")
+    told(*[[1, 2, 3]] * 5, leave=True).save(tmp_path / "long.jsonl.gz")
     return tmp_path / "long.jsonl.gz"
 
 

@@ -32,9 +32,7 @@ def options() -> Iterator[tuple[str, click.Option, str]]:
         context = click.Context(command, info_name=name, show_default=SETTINGS["show_default"])
         for option in command.params:
             if isinstance(option, click.Option):
-                record = option.get_help_record(context)
-                assert record is not None
-                yield name, option, record[1]
+                yield name, option, option.get_help_record(context)[1]
 
 
 def test_every_option_is_explained() -> None:

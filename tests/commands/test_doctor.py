@@ -13,15 +13,8 @@ from tests.kernels.children import python
 
 pytestmark = pytest.mark.ch00
 
-GOOD = {
-    "mode": "interpreted",
-    "reason": "no GPU here",
-    "device": "cpu",
-    "torch": "2.13.0",
-    "triton": "3.7.1",
-    "probe": "ok",
-    "ok": True,
-}
+GOOD = {"mode": "interpreted", "reason": "no GPU here", "device": "cpu"}
+GOOD |= {"torch": "2.13.0", "triton": "3.7.1", "probe": "ok", "ok": True}
 
 
 def answering(answer: object, before: str = "") -> doctor.Probe:
@@ -122,9 +115,7 @@ def test_no_browser_is_a_note(complete: None, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(webbrowser, "get", nothing)
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     assert doctor.look_for_browser().status == "note"
-    monkeypatch.setattr(
-        doctor.shutil, "which", lambda name: "/bin/chromium" if name == "chromium" else None
-    )
+    monkeypatch.setattr(doctor.shutil, "which", {"chromium": "/bin/chromium"}.get)
     assert doctor.look_for_browser() == doctor.Finding("browser", "ok", "/bin/chromium")
 
 

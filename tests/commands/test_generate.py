@@ -32,10 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("engine", ["v0", "v1"])
-@pytest.mark.parametrize("model", ["walk", "by-hand"])
-def test_the_models_of_the_package_walk(model: str, engine: str, generate: Shell) -> None:
-    lines = generate(model, "--prompt", MAP, "--engine", engine).splitlines()
+WAYS = [(name, "--engine", each) for name in ("walk", "by-hand") for each in ("v0", "v1")]
+WAYS += [("walk", "--dtype", dtype) for dtype in ("float32", "bfloat16", "float16")]
+WAYS += [("by-hand", "--backend", backend) for backend in ("triton", "fused", "numpy")]
+
+
+@pytest.mark.parametrize("given", WAYS, ids=" ".join)
+def test_the_models_of_the_package_walk(given: tuple[str, ...], generate: Shell) -> None:
+    lines = generate(*given, "--prompt", MAP).splitlines()
     assert lines[0] == "kc."
     assert lines[1].startswith("3 tokens in 3 steps and ")
 
@@ -63,20 +67,9 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_other_dtypes(dtype: str, generate: Shell) -> None:
-    assert generate("walk", "--prompt", MAP, "--dtype", dtype).splitlines()[0] == "kc."
-
-
-@pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
-def test_other_backends(backend: str, generate: Shell) -> None:
-    assert generate("by-hand", "--prompt", MAP, "--backend", backend).splitlines()[0] == "kc."
-
-
 def test_numbers_of_a_run(generate: Shell) -> None:
-    found = generate.answer(
-        "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4
-    )
+    given = "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4
+    found = generate.answer("walk", *given)
     assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
     assert (found["steps"], found["preemptions"]) == (3, 0)
     (answer,) = found["answers"]
@@ -123,15 +116,14 @@ def test_a_recorded_run_plays_with_its_words(engine: str, tmp_path: Path, genera
 def test_what_could_not_be_answered_is_named_and_1(generate: Shell) -> None:
     given = "walk", "--prompt", MAP, "--prompt", "?a", "--block-size", 4, "--max-tokens", 4
     lines = generate(*given, "--blocks", 3, code=1).splitlines()
-    assert lines[0] == (
-        "0: ignored: it needs 5 blocks, and the pool has 3; raise --blocks, or lower --max-tokens"
-    )
+    why = "it needs 5 blocks, and the pool has 3"
+    assert lines[0] == f"0: ignored: {why}; raise --blocks, or lower --max-tokens"
     assert lines[1].startswith("1: ")
     lines = generate(*given, "--blocks", 4, "--engine", "v1", code=1).splitlines()
     assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3;")
     assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
     found = generate.answer(*given, "--blocks", 3, code=1)["answers"][0]
-    assert (found["state"], found["why"]) == ("ignored", "it needs 5 blocks, and the pool has 3")
+    assert (found["state"], found["why"]) == ("ignored", why)
 
 
 def test_prompts_that_0_6_4_answers_wrongly_are_named(tmp_path: Path, generate: Shell) -> None:

@@ -11,13 +11,14 @@ import pytest
 
 import pagesim
 from tests.commands.runs import Shell, requests
+from tests.kernels.children import ROOT, python
+from tests.timeline.scenes import told
 
 pytestmark = [
     pytest.mark.ch00,
     pytest.mark.skipif(os.name != "posix", reason="signals and names as POSIX has them"),
 ]
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = "from pagesim.cli import main\nmain()\n"
 
 
@@ -40,7 +41,6 @@ def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_pat
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    assert child.stderr is not None
     for line in child.stderr:
         if line.split(b"|")[-1].strip() == module.encode():
             child.send_signal(signal.SIGINT)
@@ -52,8 +52,7 @@ def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_pat
 
 def test_in_a_library_ctrl_c_is_left_alone() -> None:
     code = "import signal, pagesim; print(signal.getsignal(signal.SIGINT).__name__)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    assert done.stdout == b"default_int_handler\n"
+    assert python("-c", code).stdout == "default_int_handler\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is Linux's")
@@ -76,13 +75,10 @@ def odd(tmp_path: Path) -> bytes:
 
 
 def test_names_that_are_no_text_are_played(odd: bytes, shell: Shell) -> None:
-    story = pagesim.Story(gpu_blocks=8, block_size=4)
-    story.arrive([1, 2, 3])
-    story.run.save(os.fsdecode(odd) + ".jsonl")
+    told([1, 2, 3]).save(os.fsdecode(odd) + ".jsonl")
     names = ["play", odd + b".jsonl", "-o", odd + b".html"]
-    command = [sys.executable, "-m", "pagesim", *names]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert (told.returncode, told.stderr) == (0, b"")
+    done = python("-m", "pagesim", *names)
+    assert (done.returncode, done.stderr) == (0, "")
     page = os.fsdecode(odd) + ".html"
     assert shell.answer(*map(os.fsdecode, names))["out"] == page
     title = "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>"

@@ -46,14 +46,23 @@ def test_the_pool_and_the_clock_of_sizes_model(shell: Shell, trace: Path, tmp_pa
     )
 
 
+def test_the_pool_of_a_hybrid_model(shell: Shell, trace: Path, tmp_path: Path) -> None:
+    """A token takes a slot in every group, so each group has its share of the blocks."""
+    sizes = shell.answer("size", "--model", "gpt-oss-20b", "--memory", "64MiB")
+    path = tmp_path / "size.json"
+    path.write_text(json.dumps(sizes))
+    value = shell.answer("simulate", trace, "--pool", path, "--model", "opt-13b")
+    assert value["pool"] == sizes["num_gpu_blocks"][0] // 2 * 16 == 170 // 2 * 16
+    path.write_text(json.dumps(sizes | {"num_groups": 0}))
+    assert "pagesim size --json" in shell.refusal("simulate", trace, "--pool", path)
+
+
 def test_a_model_and_a_card_are_a_pool_and_a_clock(shell: Shell, trace: Path) -> None:
     slow = shell.answer("simulate", trace, "--model", "llama-3.1-8b", "--gpu", "l4")
     fast = shell.answer("simulate", trace, "--model", "llama-3.1-8b", "--gpu", "h100", "--tp", "2")
     assert slow["pool"] == int((0.9 * 24e9 - 16.06e9) // 131_072)
-    assert (
-        slow["latency"]["time_per_output_token"]["p50"]
-        > 15 * (fast["latency"]["time_per_output_token"]["p50"])
-    )
+    slow_s, fast_s = (run["latency"]["time_per_output_token"]["p50"] for run in (slow, fast))
+    assert slow_s > 15 * fast_s
     value = shell.answer("simulate", trace, "--model", "opt-13b", "--kv-gib", "12")
     plain = shell.answer("simulate", trace)
     assert value["pool"] == plain["pool"] == 15_728
@@ -65,7 +74,6 @@ def test_a_model_and_a_card_are_a_pool_and_a_clock(shell: Shell, trace: Path) ->
 def test_the_clock_of_the_papers_model_is_the_default() -> None:
     assert Roofline.for_model("opt-13b") == Roofline()
     assert Roofline.for_model("mixtral-8x7b", "h100", 2).flops_per_token == 25.8e9
-    assert (
-        Pool.for_model("llama-3.1-8b", 4, tp=2).slots == 2 * Pool.for_model("llama-3.1-8b", 4).slots
-    )
+    one, two = (Pool.for_model("llama-3.1-8b", 4, tp=number).slots for number in (1, 2))
+    assert two == 2 * one
     assert Pool.for_model("qwen2-1.5b", 4, tp=4).slots == Pool.for_model("qwen2-1.5b", 8).slots

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import pagesim
 from tests.commands.runs import Shell, requests, run
+from tests.timeline.scenes import told
 
 pytestmark = pytest.mark.ch00
 
@@ -16,9 +16,7 @@ TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict[str, Path]:
     """A file for each command to read."""
-    story = pagesim.Story(gpu_blocks=8, block_size=4)
-    story.arrive([1, 2, 3])
-    story.run.save(tmp_path / "run.jsonl.gz")
+    told([1, 2, 3]).save(tmp_path / "run.jsonl.gz")
     (tmp_path / "recording.jsonl.gz").write_bytes(TRACE.read_bytes())
     trace = requests(tmp_path / "requests.svg", "0,5,5")
     return {

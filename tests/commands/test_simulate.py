@@ -75,11 +75,8 @@ def test_who_is_stuck_is_told(shell: Shell, tmp_path: Path) -> None:
     chunks = ("--max-num-batched-tokens", "8", "--enable-chunked-prefill")
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
     assert shell.answer("simulate", trace, *few, *chunks, *swap, code=1)["stuck"] == 1
-    text = shell("simulate", trace, *few, *chunks, *swap, code=1)
-    assert (
-        "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
-        in text
-    )
+    why = "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
+    assert why in shell("simulate", trace, *few, *chunks, *swap, code=1)
 
 
 @pytest.mark.parametrize("command", ["simulate", "waste"])
@@ -165,9 +162,8 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     page, record = tmp_path / "both.html", tmp_path / "run.jsonl"
     outputs = ("--page", page, "--record", record)
     arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", *outputs)
-    value = shell.answer(
-        *arguments, "--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64"
-    )
+    more = ("--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64")
+    value = shell.answer(*arguments, *more)
     assert (value["policy"], value["compared"]["policy"]) == ("paged", "v1")
     assert value["compared"]["block_size"] == 8
     assert value["page"] == str(page)

@@ -35,6 +35,26 @@ def test_json_of_a_preset(size: Shell) -> None:
         "max_model_len": 4_096,
         "max_concurrency": 90_067 / 256,
         "num_cpu_blocks": 9_362,
+        "groups": [
+            {
+                "layers": list(range(28)),
+                "kind": "full",
+                "block_size": 16,
+                "page_bytes": 16_384,
+                "sliding_window": None,
+                "attention_chunk_size": None,
+            }
+        ],
+        "waste": {},
+        "blocks_per_sequence": 256,
+        "scheduler_block_size": 16,
+        "hash_block_size": 16,
+        "longest_sequence": 4_096,
+        "fp8_gain": [2.0, 2.0],
+        "log": [
+            "GPU KV cache size: 1,441,072 tokens, Maximum concurrency for 4,096 tokens per "
+            "request: 351.82x"
+        ],
     }
 
 
@@ -59,7 +79,7 @@ def test_a_config_and_all_flags(size: Shell) -> None:
     hybrid = ["--config", CONFIGS / "layer_types.json", "--num-gpu-blocks-override", "500"]
     value = size.answer(*hybrid, *step)
     assert (value["num_groups"], value["num_gpu_blocks"]) == (2, [500, 500])
-    assert value["max_concurrency"] == 500 / (125 + 15 + 1)
+    assert value["max_concurrency"] == 500 / (125 + 21 + 1)
 
 
 def test_v0_from_the_whole_card(size: Shell) -> None:
@@ -79,17 +99,101 @@ def test_v0_from_the_whole_card(size: Shell) -> None:
 def test_text(size: Shell) -> None:
     flags = ["--memory", "40.00GiB", "-tp", "2", "-pp", "2", "--swap-space", "4"]
     assert size("--model", "gemma-3-27b", *flags).splitlines() == [
-        "gemma-3-27b  31 layers of 62, 8 KV heads of 128, bfloat16 "
+        "gemma-3-27b   31 layers of 62, 8 KV heads of 128, bfloat16 "
         "(huggingface.co/google/gemma-3-27b-it, config.json)",
-        "a token      126,976 bytes in all layers",
-        "per layer    65,536 bytes for a block of 16 slots",
-        "a block      327,680 bytes in 5 tensors",
-        "groups       7: a sequence has blocks in each",
-        "GPU blocks   131,055 to 131,088",
-        "usable       131,054 to 131,087: block 0 is the null block",
-        "tensors      5 of 8,588,820,480 to 8,590,983,168 bytes",
-        "tokens       299,552 to 299,616",
-        "at once      14.02 sequences of 131,072 tokens",
-        "CPU blocks   13,107",
+        "a token       126,976 bytes in all layers",
+        "per layer     65,536 bytes for a block of 16 slots",
+        "a block       327,680 bytes in 5 tensors",
+        "groups        7: a sequence has blocks in each",
+        "  6 groups    26 layers with a window of 1,024 tokens, blocks of 16 tokens",
+        "  1 group     5 layers with full attention, blocks of 16 tokens",
+        "empty places  4 of 35 places: 11.43 % of the memory is wasted",
+        "GPU blocks    131,055 to 131,088",
+        "usable        131,054 to 131,087: block 0 is the null block",
+        "tensors       5 of 8,588,820,480 to 8,590,983,168 bytes",
+        "tokens        1,697,730 to 1,698,158",
+        "at once       12.96 sequences of 131,072 tokens",
+        "each needs    10,118 blocks",
+        "fp8 holds     2.00 times as many sequences of 131,072 tokens",
+        "CPU blocks    13,107",
+        "vLLM logs     Add 8 padding layers, may waste at most 15.38% KV cache memory",
+        "              GPU KV cache size: 1,697,730 to 1,698,158 tokens, Maximum concurrency for "
+        "131,072 tokens per request: 12.95x to 12.96x",
     ]
     assert "a latent vector of 576" in size("--model", "deepseek-v3", "--memory", "40GiB")
+
+
+def test_a_model_with_states(size: Shell) -> None:
+    """The block's 528 tokens and their reason, the padding, where hits end, and the log."""
+    flags = ["--model", "qwen3.5-9b", "--memory", "20GiB", "--max-model-len", "32768"]
+    text = size(*flags)
+    for words in (
+        "a state       2,146,304 bytes in each of 24 layers",
+        "as much as 524 tokens of 4,096 bytes; the next multiple of 16 is 528",
+        "per layer     2,162,688 bytes for a block of 528 slots",
+        "  3 groups    24 layers with states, blocks of 528 tokens",
+        "padded pages  16,384 of 2,162,688 bytes in 24 layers with states: 0.57 %",
+        "hits end      at multiples of 528 tokens",
+        "each needs    69 blocks",
+        "fp8 holds     1.82 times as many sequences of 32,768 tokens, 1.00 times of 528",
+    ):
+        assert words in text
+    value = size.answer(*flags)
+    assert [line.split(" to ensure")[0] for line in value["log"][:2]] == [
+        "Setting attention block size to 528 tokens",
+        "Padding mamba page size by 0.76%",
+    ]
+    assert value["waste"] == {"padded pages": 24 * 16_384 / (32 * 2_162_688)}
+    assert [group["kind"] for group in value["groups"]] == ["states"] * 3 + ["full"]
+    assert (value["scheduler_block_size"], value["hash_block_size"]) == (528, 528)
+    once = size.answer(*flags, "--no-enable-prefix-caching")
+    assert (once["blocks_per_sequence"], once["scheduler_block_size"]) == (66, 1_081_344)
+    text = size(*flags, "--no-enable-prefix-caching")
+    assert "one block for a sequence" in text and "hits end" not in text
+    small = size.answer(*flags, "--mamba-ssm-cache-dtype", "bfloat16", "--kv-cache-dtype", "fp8")
+    assert (small["block_size"], small["fp8_gain"]) == (544, None)
+    keeping = size("--model", "nemotron-h-8b", "--memory", "20GiB")
+    assert "28 layers of 52, 8 KV heads" in keeping
+
+
+def test_flags_of_v1(size: Shell) -> None:
+    flags = ["--model", "gpt-oss-20b", "--memory", "20GiB", "--max-num-batched-tokens", "8192"]
+    both = [
+        size.answer(*flags, *more)["max_concurrency"]
+        for more in ([], ["--disable-hybrid-kv-cache-manager"], ["--no-async-scheduling"])
+    ]
+    assert [f"{one:.2f}" for one in both] == ["5.92", "3.33", "6.27"]
+    assert "1: full attention, though some have a window of 128 tokens" in size(
+        *flags, "--disable-hybrid-kv-cache-manager"
+    )
+    for more, words in (
+        (["--mamba-cache-mode", "align"], "--mamba-cache-mode is for --engine v1"),
+        (["--no-async-scheduling"], "--async-scheduling is for --engine v1"),
+        (["--max-model-len", "-1"], "--max-model-len -1 is for --engine v1"),
+    ):
+        assert words in size.refusal("--engine", "v0", *flags, *more)
+
+
+def test_a_sequence_that_does_not_fit(size: Shell) -> None:
+    """By default it is said, with the length that fits; if a length is given, it is refused."""
+    flags = ["--model", "gemma-3-27b", "--memory", "2GiB", "--max-num-batched-tokens", "8192"]
+    text = size(*flags)
+    assert "too long" in text and "the longest that fits has 3,728" in text
+    assert "GPU KV cache size" not in text
+    assert size.answer(*flags)["longest_sequence"] == 3_728
+    assert "3,728" in size.refusal(*flags, "--max-model-len", "131072")
+    assert size.answer(*flags, "--max-model-len", "-1")["max_model_len"] == 3_728
+    assert "--max-model-len must be -1 or at least 1" in size.refusal(
+        *flags, "--max-model-len", "0"
+    )
+    one = ["--model", "qwen2-1.5b", "--num-gpu-blocks-override", "1"]
+    assert "no sequence fits" in size(*one)
+
+
+def test_a_picture_of_the_groups(size: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "groups.svg"
+    flags = ["--model", "gpt-oss-20b", "--memory", "20GiB"]
+    assert f"{out} shows the groups." in size(*flags, "-o", out)
+    assert "12 layers with a window of 128 tokens" in out.read_text("utf-8")
+    assert size.answer(*flags, "--out", out)["out"] == str(out)
+    assert "must end in .svg, .png or .pdf" in size.refusal(*flags, "-o", tmp_path / "groups.txt")

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,10 @@ class Page:
         found = WebDriverWait(self.driver, PATIENCE).until(lambda _: self.all(css), css)
         return found[0]
 
+    def themed(self, name: str) -> None:
+        """Wait until the player is light, or dark."""
+        self.wait(f'.pagesim-player[data-theme="{name}"]')
+
     def until(self, script: str, *arguments: Any) -> Any:
         """Wait until a script returns something true, and return that."""
         from selenium.webdriver.support.ui import WebDriverWait
@@ -129,6 +134,15 @@ class Page:
         self.js("arguments[0].scrollIntoView({block: 'center'})", element)
         self.driver.switch_to.frame(element)
         return self
+
+    def players(self) -> Iterator[Page]:
+        """Go into the player of each frame, one after another."""
+        for number in range(len(self.all("iframe.pagesim-frame"))):
+            frame = self.all("iframe.pagesim-frame")[number]
+            self.js("arguments[0].scrollIntoView({block: 'start'})", frame)
+            self.driver.switch_to.frame(frame)
+            yield self.ready()
+            self.top()
 
     def top(self) -> Page:
         """Leave all iframes."""
@@ -195,8 +209,14 @@ class Page:
         return self.js("return pagesimPlayers.map((player) => player.step)")
 
     def turn(self, way: str) -> list[int]:
-        """Press `next` or `prev`, which two linked players have together; the steps then."""
+        """Press `next` or `prev`, which two linked players have together; the steps then.
+
+        A run alone has made one step, and of two linked runs at least one is elsewhere.
+        """
+        before = self.steps
         self.click(f"pair-{way}" if self.all(".pagesim-pair") else way)
+        turned = {"next": 1, "prev": -1}[way]
+        assert self.steps != before if len(before) == 2 else self.steps == [before[0] + turned]
         return self.steps
 
     def key(self, name: str, css: str = ".pagesim-player") -> None:
@@ -207,10 +227,13 @@ class Page:
 
     def go(self, step: int) -> None:
         """Type a number into *go to step*."""
-        field = self.one(".ps-goto")
-        field.clear()
-        field.send_keys(f"{step}")
-        self.key("ENTER", ".ps-goto")
+        self.fill(".ps-goto", f"{step}")
+
+    def fill(self, css: str, text: str) -> None:
+        """Write a text into a field that is emptied before, and press Enter."""
+        self.one(css).clear()
+        self.one(css).send_keys(text)
+        self.key("ENTER", css)
 
     def choose(self, block: int) -> None:
         """Click a block in its pool."""

@@ -36,10 +36,8 @@ FLAGS = (
     "--LabApp.news_url=None",
     "--LabApp.extension_manager=readonly",
 )
-IDLE = (
-    "return window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
-    " === 'idle'"
-)
+IDLE = """const {currentWidget} = window.jupyterapp?.shell ?? {};
+return currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"""
 COMMAND = """const [name, args, done] = arguments;
 jupyterapp.commands.execute(name, args).then(() => done(''), error => done(`${error}`))"""
 CELLS = """return jupyterapp.shell.currentWidget.content.widgets.map(
@@ -91,6 +89,15 @@ class Lab:
         error = page.driver.execute_async_script(COMMAND, name, arguments)
         assert error == "", error
 
+    @contextmanager
+    def dark(self, page: Page) -> Iterator[None]:
+        """JupyterLab's dark theme, and then the light one again."""
+        self.command(page.top(), "apputils:change-theme", theme="JupyterLab Dark")
+        try:
+            yield
+        finally:
+            self.command(page.top(), "apputils:change-theme", theme="JupyterLab Light")
+
     def run_all(self, page: Page) -> list[dict[str, Any]]:
         """Run all cells; returns them. Every code cell was run, and none with an error."""
         self.command(page, "notebook:run-all-cells")
@@ -114,7 +121,7 @@ def serve(folder: Path) -> Iterator[Lab]:
     """Run JupyterLab on a copy of the chapters; its files and settings all lie in `folder`."""
     root = folder / "root"
     shutil.copytree(ROOT / "notebooks", root / "notebooks", ignore=_only_notebooks)
-    settings = folder / "config" / "labconfig" / "default_setting_overrides.json"
+    settings = folder / "JUPYTER_CONFIG" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps(SETTINGS), encoding="utf-8")
     with socket.socket() as probe:
@@ -137,16 +144,11 @@ def _only_notebooks(_folder: str, names: list[str]) -> set[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    places = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
+    kinds = ("JUPYTER_CONFIG", "JUPYTER_DATA", "JUPYTER_RUNTIME")
+    kinds += ("JUPYTERLAB_SETTINGS", "JUPYTERLAB_WORKSPACES")
+    own = {f"{kind}_DIR": str(folder / kind) for kind in kinds}
+    own["IPYTHONDIR"] = str(folder / "ipython")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    own = {name: str(folder / place) for name, place in places.items()}
     teachers = {"JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "lab")}  # as `make lab` has it
     return os.environ | own | teachers | {"PYTHONPATH": os.pathsep.join(paths)}
 

@@ -1,6 +1,7 @@
 """`pagesim.explore` in JupyterLab: a moved slider makes another run and swaps its player in."""
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from tests.e2e.browser import Page
 from tests.e2e.lab import Lab
@@ -33,13 +34,16 @@ def explorer(lab: Lab, page: Page) -> Page:
     return page
 
 
-def slide(page: Page, number: int, *keys: str) -> None:
-    """Press keys on a slider and wait for the next player, which a mark tells from this one."""
-    from selenium.webdriver.common.keys import Keys
-
+def leave(page: Page) -> None:
+    """Go out of the player, with a mark that tells it from the next one."""
     page.top()
     page.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
-    page.all(SLIDERS)[number].send_keys(*(getattr(Keys, key) for key in keys))
+
+
+def slide(page: Page, number: int, key: str) -> None:
+    """Press a key on a slider, which makes the next player."""
+    leave(page)
+    page.all(SLIDERS)[number].send_keys(getattr(Keys, key))
 
 
 def swapped(page: Page) -> Page:
@@ -84,11 +88,8 @@ def test_the_arrow_of_a_list_is_seen_in_both_themes(lab: Lab, explorer: Page) ->
     arrow = """return getComputedStyle(document.querySelector('.pagesim-explorer select'))
         .backgroundImage"""
     light = explorer.js(arrow)
-    lab.command(explorer, "apputils:change-theme", theme="JupyterLab Dark")
-    try:
+    with lab.dark(explorer):
         explorer.until(f"{arrow} !== arguments[0]", light)
-    finally:
-        lab.command(explorer, "apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_the_step_is_kept_where_it_can_be(explorer: Page) -> None:
@@ -100,25 +101,23 @@ def test_the_step_is_kept_where_it_can_be(explorer: Page) -> None:
 
 
 def test_a_choice_and_a_tick_count_too(explorer: Page) -> None:
-    explorer.top()
-    explorer.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
+    leave(explorer)
     explorer.one(".widget-dropdown select").send_keys("8")
     assert swapped(explorer).js(HEADER)["block_size"] == 8
-    explorer.top()
-    explorer.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
+    leave(explorer)
     explorer.one(".widget-checkbox input").click()
     assert swapped(explorer).js(HEADER)["caching"] is True
 
 
 def test_what_goes_wrong_is_one_line_and_can_be_undone(explorer: Page) -> None:
     explorer.top()
-    explorer.all(SLIDERS)[0].send_keys(*["\ue012"] * 12)  # ARROW_LEFT: down to 4 blocks
+    explorer.all(SLIDERS)[0].send_keys(*[Keys.ARROW_LEFT] * 12)  # down to 4 blocks
     explorer.until("return document.querySelector('.widget-html [role=alert]')")
     alert = explorer.text(".widget-html [role=alert]")
     assert alert == "NoFreeBlocksError: no free block: all 4 of this pool are taken"
     assert explorer.all(FRAME) == []
     assert explorer.all('[data-mime-type="application/vnd.jupyter.stderr"]') == []
-    explorer.all(SLIDERS)[0].send_keys(*["\ue014"] * 12)
+    explorer.all(SLIDERS)[0].send_keys(*[Keys.ARROW_RIGHT] * 12)
     explorer.frame(FRAME).ready()
     assert explorer.top().all(".widget-html [role=alert]") == []
 

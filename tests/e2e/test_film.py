@@ -28,9 +28,8 @@ def test_attention_shades_the_words(page: Page) -> None:
     run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention of s0, layer 1")
     page.show(run, 1)
     assert page.look("shades") == ["lit lit-1", "lit lit-4", "lit lit-2"]
-    assert page.text(".ps-caption").endswith(
-        "attention of s0, layer 1: most of it, 0.7, on block 0."
-    )
+    said = "attention of s0, layer 1: most of it, 0.7, on block 0."
+    assert page.text(".ps-caption").endswith(said)
     stage = page.text(".ps-stage")
     assert "shaded: attention of s0, layer 1" in stage and "0.7" in stage
     page.choose(0)
@@ -50,9 +49,7 @@ def test_a_film_has_the_colours_of_its_run(page: Page) -> None:
     found.arrive("c d")
     for name, run in (("run", found.run), ("film", found.run.film([READS[0]]))):
         page.show(run, len(run))
-        colors = page.js("""
-            return [...document.querySelectorAll('.ps-cell path')]
-              .map((path) => path.getAttribute('fill'));""")
+        colors = [path.get_attribute("fill") for path in page.all(".ps-cell path")]
         assert "#E69F00" in colors and "#56B4E9" not in colors, name
 
 

@@ -22,7 +22,6 @@ def simulated() -> pagesim.Timeline:
     """What `pagesim simulate --record` gives: token ids are negative, blocks have 16 slots."""
     requests = pagesim.workload.paper_sharegpt(4, seed=0)
     run = pagesim.simulate(requests, pool=4096, block_size=16, record=True, progress=False)
-    assert isinstance(run, pagesim.Simulation) and run.timeline is not None
     return run.timeline[:60]
 
 
@@ -50,7 +49,4 @@ def test_nothing_lies_on_anything_else(page: Page, name: str) -> None:
 
 def test_every_column_of_a_block_table_has_a_heading(page: Page) -> None:
     page.show(scenes.small(), 1)
-    texts = page.js(
-        "return [...document.querySelectorAll('.ps-stage text')].map(t => t.textContent)"
-    )
-    assert {"block", "filled"} <= set(texts)
+    assert {"block", "filled"} <= {text.text for text in page.all(".ps-stage text")}

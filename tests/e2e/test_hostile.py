@@ -57,10 +57,7 @@ def everything(player: Page) -> None:
         player.go(step)
         player.choose(step - 1)
     for payload in PAYLOADS[:3]:
-        field = player.one(".ps-search")
-        field.clear()
-        field.send_keys(payload)
-        player.key("ENTER", ".ps-search")
+        player.fill(".ps-search", payload)
 
 
 def test_nothing_runs_and_nothing_is_added(player: Page) -> None:

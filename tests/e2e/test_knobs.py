@@ -7,6 +7,7 @@ from tests.e2e.browser import Page
 from tests.e2e.lab import Lab
 
 CONTROLS = "[class*=pagesim-explorer]"
+SAID = f"const said = document.querySelector('{CONTROLS}')?.innerText;"
 
 
 @pytest.mark.parametrize(
@@ -16,19 +17,11 @@ CONTROLS = "[class*=pagesim-explorer]"
 def test_a_knob_of_a_chapter_turns(lab: Lab, page: Page, chapter: str, sentence: str) -> None:
     lab.open(page, f"notebooks/{chapter}.ipynb")
     lab.run_all(page)
-    text = f"return document.querySelector('{CONTROLS}').innerText"
-    before = page.until(
-        f"const said = document.querySelector('{CONTROLS}')?.innerText; "
-        f"return said?.includes('{sentence}') && said"
-    )
+    before = page.until(f"{SAID} return said?.includes(arguments[0]) && said", sentence)
     page.js(f"document.querySelector('{CONTROLS}').scrollIntoView({{block: 'center'}})")
     for _ in range(4):
         page.one(f"{CONTROLS} .noUi-handle").send_keys(Keys.ARROW_RIGHT)
-    page.until(
-        f"const said = document.querySelector('{CONTROLS}').innerText; "
-        "return said.includes(arguments[0]) && said !== arguments[1]",
-        sentence,
-        before,
-    )
-    assert "Error" not in page.js(text)
+    turned = f"{SAID} return said.includes(arguments[0]) && said !== arguments[1]"
+    page.until(turned, sentence, before)
+    assert "Error" not in page.js(f"{SAID} return said")
     page.shot(f"knob-{chapter}")

@@ -27,20 +27,14 @@ def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) ->
     lab.open(page, f"notebooks/{name}")
     cells = lab.run_all(page)
     shown = sum("pagesim-frame" in str(cell.get("outputs")) for cell in cells)
-    frames = page.all("iframe.pagesim-frame")
-    assert len(frames) >= shown
-    for frame in frames:
-        page.js("arguments[0].scrollIntoView({block: 'start'})", frame)
-        page.driver.switch_to.frame(frame)
-        page.ready()
-        assert page.data("ready") == "true"
-        before, steps = all_stages(page), page.steps
-        after = page.turn("next")
-        assert after != steps if len(steps) == 2 else after == [steps[0] + 1]
-        assert all_stages(page) != before
-        assert page.turn("prev") == steps
-        assert all_stages(page) == before
-        page.top()
+    assert len(page.all("iframe.pagesim-frame")) >= shown
+    for player in page.players():
+        assert player.data("ready") == "true"
+        before, steps = all_stages(player), player.steps
+        player.turn("next")
+        assert all_stages(player) != before
+        assert player.turn("prev") == steps
+        assert all_stages(player) == before
     page.shot(f"lab-{name.removesuffix('.ipynb')}")
 
 
@@ -113,26 +107,31 @@ def test_what_is_folded_keeps_its_distance(lab: Lab, page: Page) -> None:
     assert gaps and min(gaps) > 8
 
 
-def test_a_picture_in_a_text_has_the_theme_of_the_lab(lab: Lab, page: Page) -> None:
-    """Whatever the system prefers; and it is in the notebook, so it goes where that goes."""
-    name = lab.notebook("picture.ipynb", "1")
+FIGURE = "from pagesim.figures import show, sheet\nshow(sheet.blank(90, 60)[0], alt='a sheet')"
+
+
+def test_pictures_have_the_theme_of_the_lab_and_not_of_the_system(lab: Lab, page: Page) -> None:
+    """In a text and in an output; the first is in the notebook, so it goes where that goes."""
+    name = lab.notebook("pictures.ipynb", FIGURE)
     notebook = nbformat.read(lab.root / name, as_version=4)
     source = pictures.filled("![](attachment:merge.svg)")
     notebook.cells.insert(0, nbformat.v4.new_markdown_cell(source))
     nbformat.write(notebook, lab.root / name)
     lab.open(page, name)
-    try:
-        for theme, dark in (("JupyterLab Dark", True), ("JupyterLab Light", False)):
-            lab.command(page, "apputils:change-theme", theme=theme)
-            page.until(f"return document.body.dataset.jpThemeLight === '{str(not dark).lower()}'")
-            for prefers in (False, True):
-                page.dark(prefers)
-                picture = page.wait(".jp-RenderedMarkdown img")
-                page.until("return arguments[0].complete && arguments[0].width > 700", picture)
-                assert (corner(picture) < 0.2) is dark
-                assert picture.get_attribute("alt").startswith("Two partitions")
-    finally:
-        lab.command(page, "apputils:change-theme", theme="JupyterLab Light")
+    lab.run_all(page)
+
+    def look(dark: bool) -> None:
+        page.until(f"return document.body.dataset.jpThemeLight === '{str(not dark).lower()}'")
+        for system in (True, False):
+            page.dark(system)
+            picture, figure = map(page.wait, (".jp-RenderedMarkdown img", "img.pagesim-figure"))
+            page.until("return arguments[0].complete && arguments[0].width > 700", picture)
+            assert ((corner(picture) < 0.2), (corner(figure) < 0.2)) == (dark, dark), system
+            assert picture.get_attribute("alt").startswith("Two partitions")
+
+    with lab.dark(page):
+        look(dark=True)
+    look(dark=False)
 
 
 @pytest.fixture
@@ -180,38 +179,20 @@ def test_no_key_reaches_the_notebook(lab: Lab, player: Page) -> None:
 def test_the_keys_would_reach_the_notebook_from_outside(lab: Lab, player: Page) -> None:
     """Else the test before would pass for want of shortcuts."""
     lab.command(player.top(), "notebook:enter-command-mode")
-    before = len(lab.cells(player))
+    count = "return jupyterapp.shell.currentWidget.content.widgets.length"
+    before = player.js(count)
     player.driver.switch_to.active_element.send_keys("b")
-    player.until(
-        "return jupyterapp.shell.currentWidget.content.widgets.length > arguments[0]", before
-    )
+    player.until(f"{count} > arguments[0]", before)
 
 
 def test_the_player_follows_the_labs_theme(lab: Lab, player: Page) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
     light = player.js(ground)
     assert player.data("theme") == "light"
-    lab.command(player.top(), "apputils:change-theme", theme="JupyterLab Dark")
-    try:
-        player.frame("iframe.pagesim-frame")
-        player.until("return document.querySelector('.pagesim-player').dataset.theme === 'dark'")
+    with lab.dark(player):
+        player.frame("iframe.pagesim-frame").themed("dark")
         assert player.js(ground) != light
         player.shot("lab-dark")
-    finally:
-        lab.command(player.top(), "apputils:change-theme", theme="JupyterLab Light")
-
-
-def test_a_figure_follows_the_labs_theme_and_not_the_system(lab: Lab, page: Page) -> None:
-    source = "from pagesim.figures import show, sheet\nshow(sheet.blank(90, 60)[0], alt='a sheet')"
-    lab.open(page, lab.notebook("figure.ipynb", source))
-    lab.run_all(page)
-    figure = page.wait("img.pagesim-figure")
-    for theme, dark in (("Dark", True), ("Light", False)):
-        lab.command(page, "apputils:change-theme", theme=f"JupyterLab {theme}")
-        page.until(f"return document.body.dataset.jpThemeLight === '{str(not dark).lower()}'")
-        for system in (True, False):
-            page.dark(system)
-            assert (corner(figure) < 0.2) is dark, (theme, system)
 
 
 def test_the_picture_beside_it_has_words(player: Page) -> None:

@@ -11,6 +11,7 @@ from tests.e2e import browser, scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared, simulated
 from tests.e2e.test_v1 import engine_run
+from tests.timeline.scenes import told
 
 WIDTHS = {400: 860, 640: 800, 760: 800, 1000: 640, 1400: 900, 1920: 1080}
 """A phone held upright, JupyterLab beside its files, on a laptop, a desktop, a projector."""
@@ -20,9 +21,7 @@ STATES = 200
 def rows(unit: int = 1) -> pagesim.Timeline:
     """Contiguous memory: five requests, each in a row for the longest answer."""
     requests = [pagesim.workload.Request(f"r{i}", 0.0, 6 + i, 5 + 2 * i) for i in range(5)]
-    run = record_max(requests, pool=80, max_model_len=20, unit=unit)
-    assert run.timeline is not None
-    return run.timeline
+    return record_max(requests, pool=80, max_model_len=20, unit=unit).timeline
 
 
 def of_one_slot() -> pagesim.Timeline:
@@ -34,19 +33,12 @@ def of_one_slot() -> pagesim.Timeline:
 
 def hundreds() -> pagesim.Timeline:
     """More blocks than two digits can number, and tables of nine to fourteen of them."""
-    story = pagesim.Story(gpu_blocks=1200, block_size=2)
-    for more in range(6):
-        story.arrive(range(18 + 2 * more))
-    return story.run
+    return told(*(range(18 + 2 * more) for more in range(6)), gpu_blocks=1200, block_size=2)
 
 
 def thousands() -> pagesim.Timeline:
     """Blocks of four digits in the tables."""
-    story = pagesim.Story(gpu_blocks=2641, block_size=2)
-    story.arrive(range(5000))
-    for more in range(3):
-        story.arrive(range(18 + 4 * more))
-    return story.run
+    return told(*map(range, (5000, 18, 22, 26)), gpu_blocks=2641, block_size=2)
 
 
 def attention() -> pagesim.Timeline:

@@ -1,7 +1,5 @@
 """What a step moves is seen on its way: briefly, never in the way, and only where it is wanted."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.e2e import scenes
@@ -14,11 +12,10 @@ GHOSTS = "return document.querySelectorAll('.ps-ghosts > *').length"
 
 
 @pytest.fixture
-def moving(page: Page, tmp_path: Path) -> Page:
+def moving(page: Page) -> Page:
     """Twelve blocks: 3 fork, 4 append with a copy, 5 swap out, 6 swap in, 7 free (events)."""
-    scenes.small().to_html(tmp_path / "run.html")
     page.moving()
-    return page.open(tmp_path / "run.html")
+    return page.show(scenes.small())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +67,7 @@ def test_keys_skip_it_and_it_ends_by_itself(moving: Page) -> None:
     moving.look("hold")
     moving.key("ARROW_RIGHT")
     assert moving.step == 2
-    moving.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")
+    moving.until(f"{GHOSTS} === 0")
     moving.go(4)
     moving.key("ARROW_RIGHT")
     moving.look("hold")
@@ -91,7 +88,7 @@ def test_the_picture_is_the_same_with_motion_and_without(page: Page, make: objec
     page.show(run)
     for step in range(1, min(len(run), 12) + 1):
         page.key("ARROW_RIGHT")
-        page.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")
+        page.until(f"{GHOSTS} === 0")
         moved = page.js(MARKUP)
         page.js("pagesimPlayer.goto(0); pagesimPlayer.goto(arguments[0])", step)
         assert page.js(MARKUP) == moved, step

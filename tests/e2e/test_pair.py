@@ -1,6 +1,7 @@
 """Two runs linked: stepped together, what differs is marked, one keyboard for both."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -9,18 +10,21 @@ from pagesim.timeline.pair import Compared
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_layout import rows
+from tests.timeline.scenes import told
 
 
-def shown(page: Page, pair: Compared) -> Page:
+def shown(page: Page, pair: Compared, width: int = 1400) -> Page:
     """The page of a pair, where it opens."""
+    page.size(width, 900)
     page.show(pair, address="")
     page.wait('.pagesim-pair[data-mounted="true"]')
     return page
 
 
-def opened(page: Page, one: pagesim.Timeline, other: pagesim.Timeline) -> None:
+def opened(page: Page, one: pagesim.Timeline, other: pagesim.Timeline, width: int = 1400) -> None:
     """The page of two runs, at the beginning."""
-    shown(page, pagesim.compare(one, other, titles=("one", "other"))).click("pair-first")
+    pair = pagesim.compare(one, other, titles=("one", "other"))
+    shown(page, pair, width).click("pair-first")
 
 
 def every_step(page: Page, stride: int = 1) -> Iterator[int]:
@@ -31,7 +35,6 @@ def every_step(page: Page, stride: int = 1) -> Iterator[int]:
 
 
 def test_by_calls_of_schedule(page: Page) -> None:
-    page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     ends = [[i + 1 for i, e in enumerate(run) if e.kind == "schedule"] for run in (one, other)]
     opened(page, one, other)
@@ -42,7 +45,6 @@ def test_by_calls_of_schedule(page: Page) -> None:
 
 
 def test_what_differs_is_marked_and_told(page: Page) -> None:
-    page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     opened(page, one, other)
     count = 0
@@ -64,12 +66,8 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
 
 def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
     """V1's null block cannot be held: V0's pool of the same blocks has one less."""
-    page.size(1400, 900)
-    runs = []
-    for engine, blocks in (("v0", 7), ("v1", 8)):
-        story = pagesim.Story(gpu_blocks=blocks, block_size=4, engine=engine)
-        story.arrive("a b c d e f g h i")
-        runs.append(story.run)
+    pools = (("v0", 7), ("v1", 8))
+    runs = [told(range(9), gpu_blocks=blocks, engine=engine) for engine, blocks in pools]
     opened(page, *runs)
     page.click("pair-last")
     held = [row[-1] for row in page.look("lines")[1:]]
@@ -87,19 +85,13 @@ def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
 
 
 def test_settings_that_differ_are_told(page: Page) -> None:
-    runs = []
-    for caching in (False, True):
-        story = pagesim.Story(gpu_blocks=8, block_size=4, caching=caching, engine="v1")
-        story.arrive("a b c d e f g h i")
-        runs.append(story.run)
-    opened(page, *runs)
+    opened(page, *(told(range(9), caching=caching, engine="v1") for caching in (False, True)))
     for step in every_step(page):
         (words,) = page.js("return pagesimPair.differences")
         assert words.startswith("hits: no caching | "), step
 
 
 def test_page_keys_move_the_slider_forward_too(page: Page) -> None:
-    page.size(1400, 900)
     run = scenes.scheduled(40)
     opened(page, run, run[:60])
     steps = int(page.js("return pagesimPair.steps"))
@@ -142,8 +134,7 @@ def test_it_opens_where_there_is_something_to_see(page: Page) -> None:
 
 @pytest.mark.parametrize("width", [400, 1000, 1920])
 def test_nothing_overlaps(page: Page, width: int) -> None:
-    page.size(width, 900)
-    opened(page, scenes.scheduled(), rows())
+    opened(page, scenes.scheduled(), rows(), width)
     for step in every_step(page, 3):
         for number in (0, 1):
             assert page.look("overlaps", number) == [], (step, number)
@@ -157,9 +148,7 @@ def test_a_damaged_file_leaves_the_other_alive(page: Page) -> None:
     (page.files / "run.html").write_text(text[:begin] + "AAAA" + text[begin + 400 :])
     page.open(page.files / "run.html", "")
     page.wait('.pagesim-pair[data-mounted="true"]')
-    ready = page.js(
-        "return [...document.querySelectorAll('.pagesim-player')].map(p => p.dataset.ready)"
-    )
+    ready = [player.get_attribute("data-ready") for player in page.all(".pagesim-player")]
     assert ready == ["true", "error"]
 
 
@@ -171,13 +160,9 @@ def both() -> tuple[pagesim.Simulation, pagesim.Simulation]:
         pagesim.workload.Request(f"r{i}", 0.02 * i, len(own), 6 + 4 * (i % 3), token_ids=(*own,))
         for i, own in enumerate(tokens)
     ]
-    runs = [
-        pagesim.simulate(
-            requests, policy=policy, block_size=4, pool=pool, record=True, progress=False
-        )
-        for policy, pool in (("paged", 96), ("v1", 100))
-    ]
-    return runs[0], runs[1]
+    given: dict[str, Any] = {"block_size": 4, "record": True, "progress": False}
+    v0 = pagesim.simulate(requests, policy="paged", pool=96, **given)
+    return v0, pagesim.simulate(requests, policy="v1", pool=100, **given)
 
 
 HEAD = ["", "schedule()", "time", "runs", "waits", "hits", "preemptions", "blocks held"]
@@ -201,16 +186,11 @@ def expected_lines(run: pagesim.Timeline, at: int, clock: list[float]) -> list[s
 
 
 def test_v0_and_v1_a_line_for_each(page: Page) -> None:
-    page.size(1400, 900)
     pair = pagesim.compare(*both(), titles=("V0", "V1"))
     shown(page, pair)
     for step in every_step(page, 4):
-        expected = [
-            [title, *expected_lines(run, at, clock)]
-            for title, run, at, clock in zip(
-                pair.titles, pair.runs, page.steps, pair.clocks, strict=True
-            )
-        ]
+        lines = map(expected_lines, pair.runs, page.steps, pair.clocks)
+        expected = [[title, *line] for title, line in zip(pair.titles, lines, strict=True)]
         assert page.look("lines") == [HEAD, *expected], step
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
     assert "no caching" in [cell.text for cell in page.all(".ps-differs")]
@@ -219,8 +199,7 @@ def test_v0_and_v1_a_line_for_each(page: Page) -> None:
 
 def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
     """Whatever their captions say: one may be a line longer."""
-    page.size(1200, 900)
-    shown(page, pagesim.compare(*both(), titles=("V0", "V1")))
+    shown(page, pagesim.compare(*both(), titles=("V0", "V1")), 1200)
     heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
     measure = heights.replace("getBBOX", "getBoundingClientRect().top")
     alike = set()
@@ -233,7 +212,6 @@ def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
 
 
 def test_together_by_the_clock(page: Page) -> None:
-    page.size(1400, 900)
     pair = pagesim.compare(*both())
     shown(page, pair)
     page.click("pair-by-1")

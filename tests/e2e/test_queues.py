@@ -1,7 +1,5 @@
 """The scheduler's queues in the player: seen, stepped through, never in the way of the rest."""
 
-from pathlib import Path
-
 import pytest
 
 from pagesim.timeline.header import state_as_dict
@@ -66,9 +64,8 @@ def test_without_a_scheduler_there_is_nothing_of_it(page: Page) -> None:
 def test_a_chip_selects_its_sequence(player: Page) -> None:
     player.go(1)
     player.look("clickText", ".ps-stage text", "s0 chat-0")
-    player.until(
-        "return document.querySelector('.ps-detail').textContent.includes('chat-0 is waiting')"
-    )
+    said = "return document.querySelector('.ps-detail').textContent.includes(arguments[0])"
+    player.until(said, "chat-0 is waiting")
     steps = []
     for _ in range(3):
         player.click("sel-next")
@@ -77,13 +74,10 @@ def test_a_chip_selects_its_sequence(player: Page) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_two_hundred_waiting_stay_inside_the_picture(
-    page: Page, tmp_path: Path, theme: str
-) -> None:
+def test_two_hundred_waiting_stay_inside_the_picture(page: Page, theme: str) -> None:
     run = scenes.scheduled(200)
-    run.to_html(tmp_path / "run.html")
     page.dark(theme == "dark")
-    page.open(tmp_path / "run.html")
+    page.show(run)
     for step in (200, 201, run.find(kind="schedule")[1] + 1, len(run)):
         page.go(step)
         waiting, running = page.look("row", "waiting"), page.look("row", "running")

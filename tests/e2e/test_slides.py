@@ -11,9 +11,8 @@ from tests.e2e.browser import Page
 from tests.e2e.test_site import visit
 from tools.course import NOTEBOOKS, ROOT, slides
 
-REVEAL = Path(
-    os.environ.get("PAGESIM_REVEAL") or ROOT / ".venv/reveal/sphinx_revealjs/_static/revealjs"
-)
+INSTALLED = ROOT / ".venv/reveal/sphinx_revealjs/_static/revealjs"
+REVEAL = Path(os.environ.get("PAGESIM_REVEAL") or INSTALLED)
 PLAYER = "section.present section.present iframe.pagesim-frame"
 
 

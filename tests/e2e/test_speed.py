@@ -39,12 +39,11 @@ def median_of(capsys: pytest.CaptureFixture[str], what: str, times: list[float])
 
 
 def test_a_large_run_mounts_and_steps_quickly(
-    page: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    page: Page, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scenes.busy(2000).to_html(tmp_path / "busy.html")
-    mounts = []
+    run, mounts = scenes.busy(2000), []
     for _ in range(7):
-        page.open(tmp_path / "busy.html")
+        page.show(run)
         mounts.append(page.js("return pagesimPlayer.timings.mount_ms"))
         page.js("sessionStorage.clear()")
     assert page.data("steps") == "2000"
@@ -77,9 +76,8 @@ def test_a_page_costs_few_bytes_a_step(tmp_path: Path, capsys: pytest.CaptureFix
     run.to_html(tmp_path / "busy.html")
     run[:0].to_html(tmp_path / "empty.html")
     run.save(tmp_path / "busy.jsonl.gz")
-    page, empty, file = (
-        (tmp_path / name).stat().st_size for name in ("busy.html", "empty.html", "busy.jsonl.gz")
-    )
+    names = "busy.html", "empty.html", "busy.jsonl.gz"
+    page, empty, file = ((tmp_path / name).stat().st_size for name in names)
     with capsys.disabled():
         print(f"\n    bytes a step: {page / 2000:.1f} with the player's {empty:,} bytes, ", end="")
         print(f"{(page - empty) / 2000:.1f} without; {file / 2000:.1f} as .jsonl.gz", end="")

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 from pagesim import Question
 from tests.e2e import scenes
@@ -30,19 +31,11 @@ def test_it_mounts_without_a_word_on_the_console(player: Page) -> None:
 
 
 def test_buttons_keys_slider_and_go_to_step(player: Page) -> None:
-    player.click("next")
-    player.click("next")
-    assert player.step == 2
-    player.click("prev")
-    assert player.step == 1
-    player.click("last")
-    assert player.step == 8
-    player.click("first")
-    assert player.step == 0
-    for key, step in [("ARROW_RIGHT", 1), ("ARROW_RIGHT", 2), ("ARROW_LEFT", 1), ("END", 8)]:
-        player.key(key)
-        assert player.step == step, key
-    for key, step in [("PAGE_UP", 0), ("PAGE_DOWN", 8), ("HOME", 0)]:
+    for button, step in (("next", 1), ("next", 2), ("prev", 1), ("last", 8), ("first", 0)):
+        player.click(button)
+        assert player.step == step, button
+    turns = ("ARROW_RIGHT", 1), ("ARROW_RIGHT", 2), ("ARROW_LEFT", 1), ("END", 8)
+    for key, step in (*turns, ("PAGE_UP", 0), ("PAGE_DOWN", 8), ("HOME", 0)):
         player.key(key)
         assert player.step == step, key
     player.go(5)
@@ -85,12 +78,9 @@ def test_a_step_survives_a_reload_in_the_same_tab(player: Page) -> None:
 
 
 def test_search_finds_blocks_sequences_and_kinds(player: Page) -> None:
-    searches = {
-        "block 2": RUN.find(block=2),
-        "s2": RUN.find(sequence=2),
-        "copy": RUN.find(kind="copy"),
-    }
-    for query, events in searches.items():
+    searches = ("block 2", {"block": 2}), ("s2", {"sequence": 2}), ("copy", {"kind": "copy"})
+    for query, asked in searches:
+        events = RUN.find(**asked)
         player.click("first")
         field = player.one(".ps-search")
         field.clear()
@@ -118,18 +108,13 @@ def test_a_chosen_block_leads_to_its_events(player: Page) -> None:
 
 
 def test_a_click_on_the_curve_seeks(player: Page) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-
     curve = player.one(".ps-curve")
     player.js("arguments[0].scrollIntoView({block: 'center'})", curve)
     for step in (6, 2):
-        x, width = player.js(
-            "const box = document.querySelector('.ps-curve rect').getBoundingClientRect(),"
-            " all = document.querySelector('.ps-curve').getBoundingClientRect();"
-            "return [box.left - all.left - all.width / 2, box.width]"
-        )
+        (whole,), (box, *_) = (player.look("boxes", css) for css in (".ps-curve", ".ps-curve rect"))
+        x = box["left"] + (box["right"] - box["left"]) * step / 8 - whole["x"]
         mouse = ActionChains(player.driver)
-        mouse.move_to_element_with_offset(curve, round(x + width * step / 8), -10).click().perform()
+        mouse.move_to_element_with_offset(curve, round(x), -10).click().perform()
         assert player.step == step
     assert player.text(".ps-share").startswith("GPU slots at step 2:")
 
@@ -157,9 +142,7 @@ def test_the_score_outlives_the_window(player: Page) -> None:
     player.driver.get(address)
     player.ready().click("predict")
     assert player.text(".ps-score") == "1 of 1 right"
-    player.js(
-        "Object.keys(localStorage).forEach((k) => localStorage.setItem(k, '{\"asked\": -1}'))"
-    )
+    player.js("Object.keys(localStorage).forEach((k) => localStorage[k] = '{\"asked\": -1}')")
     player.driver.refresh()
     player.ready()
     assert player.data("ready") == "true", "what is stored there is not believed"
@@ -167,8 +150,7 @@ def test_the_score_outlives_the_window(player: Page) -> None:
 
 def test_a_wrong_prediction_says_why(player: Page) -> None:
     player.click("predict")
-    player.one(".ps-answer").send_keys("7")
-    player.key("ENTER", ".ps-answer")
+    player.fill(".ps-answer", "7")
     assert player.step == 1
     assert player.one(".ps-feedback").get_attribute("data-result") == "wrong"
     feedback = player.text(".ps-feedback")
@@ -229,14 +211,12 @@ def test_a_scenario_asks_its_own_question(page: Page) -> None:
     assert "At the front of the list." in page.text(".ps-feedback")
 
 
-def asking(page: Page, path: Path, *questions: Question) -> Page:
-    small = scenes.small().annotate(questions=questions)
-    small.to_html(path / "asking.html")
-    return page.open(path / "asking.html", "")
+def asking(page: Page, *questions: Question) -> Page:
+    return page.show(scenes.small().annotate(questions=questions), address="")
 
 
-def test_it_opens_at_no_answer_and_asks_what_its_author_asks(page: Page, tmp_path: Path) -> None:
-    asking(page, tmp_path, Question(3, "?", "shared"), Question(7, "?", "returned"))
+def test_it_opens_at_no_answer_and_asks_what_its_author_asks(page: Page) -> None:
+    asking(page, Question(3, "?", "shared"), Question(7, "?", "returned"))
     assert (page.step, page.text(".ps-score")) == (1, "2 questions")
     page.click("predict")
     assert (page.step, page.data("asking")) == (1, None), "where it opened, and no other question"
@@ -249,34 +229,30 @@ def test_it_opens_at_no_answer_and_asks_what_its_author_asks(page: Page, tmp_pat
     assert page.text(".ps-score") == "1 of 1 right, 1 skipped"
 
 
-def test_too_few_blocks_and_words_are_no_answer_yet(page: Page, tmp_path: Path) -> None:
-    asking(page, tmp_path, Question(3, "Which blocks are shared?", "shared"))
+def test_too_few_blocks_and_words_are_no_answer_yet(page: Page) -> None:
+    asking(page, Question(3, "Which blocks are shared?", "shared"))
     page.click("predict")
     page.go(3)
     assert "all two" in page.text(".ps-hint")
-    field = page.one(".ps-answer")
     for typed, hint in (("0", "Two blocks are asked, and you named one"), ("99, 0", "The blocks"),
                         ("s9", "numbers"), ("", "numbers")):  # fmt: skip
-        field.clear()
-        field.send_keys(typed)
-        page.key("ENTER", ".ps-answer")
+        page.fill(".ps-answer", typed)
         assert (page.step, page.data("asking")) == (3, "3"), typed
         assert hint in page.text(".ps-hint")
-    field.send_keys("s0")  # its name stands for its blocks, which are framed
+    page.one(".ps-answer").send_keys("s0")  # its name stands for its blocks, which are framed
     assert len(page.all(".over .chosen")) == 2
     page.click("done")
     assert (page.step, page.text(".ps-score")) == (4, "1 of 1 right")
 
 
-def test_a_wrong_answer_names_the_right_one_once(page: Page, tmp_path: Path) -> None:
+def test_a_wrong_answer_names_the_right_one_once(page: Page) -> None:
     why = "a fork shares {answer}"
-    asking(page, tmp_path, Question(3, "?", "shared", why), Question(5, "?", "swapped"))
+    asking(page, Question(3, "?", "shared", why), Question(5, "?", "swapped"))
     page.click("predict")
     feedback = []
     for step, typed in ((3, "2, 7"), (5, "0")):
         page.go(step)
-        page.one(".ps-answer").send_keys(typed)
-        page.key("ENTER", ".ps-answer")
+        page.fill(".ps-answer", typed)
         feedback.append(page.text(".ps-feedback"))
     assert feedback == [
         "\u2717 Wrong: block 2 belongs to s1. A fork shares blocks 0 and 1.",
@@ -362,8 +338,7 @@ def test_a_damaged_timeline_is_told_and_not_a_blank_page(page: Page, tmp_path: P
     RUN.to_html(tmp_path / "run.html")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     begin = text.index('<template class="pagesim-timeline">') + 35
-    (tmp_path / "cut.html").write_text(
-        text[: begin + 200] + text[text.index("</template>") :], encoding="utf-8"
-    )
+    cut = text[: begin + 200] + text[text.index("</template>") :]
+    (tmp_path / "cut.html").write_text(cut, encoding="utf-8")
     assert page.open(tmp_path / "cut.html").data("ready") == "error"
     assert page.text(".ps-problem").startswith("This timeline cannot be shown:")

@@ -1,6 +1,5 @@
 """Light and dark: the player follows, and every text stays readable in both."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,30 +55,25 @@ def test_the_player_follows_the_system_and_stays_readable(player: Page) -> None:
     light = colors(player)
     assert player.data("theme") == "light"
     player.dark()
-    player.until("return document.querySelector('.pagesim-player').dataset.theme === 'dark'")
+    player.themed("dark")
     dark = colors(player)
     assert all(light[key] != dark[key] for key in light), (light, dark)
     assert luminance([int(c) for c in dark["body"][4:-1].split(",")]) < 0.05
     last = int(player.data("steps") or 0)
     for step in (last // 3, last // 2, last):
         player.go(step)
-        for theme in (True, False):
-            player.dark(theme)
-            name = "dark" if theme else "light"
-            player.until(
-                "return document.querySelector('.pagesim-player').dataset.theme === arguments[0]",
-                name,
-            )
+        for name in ("dark", "light"):
+            player.dark(name == "dark")
+            player.themed(name)
             assert hard_to_read(player) == [], (name, step)
     player.dark()
-    player.until("return document.querySelector('.pagesim-player').dataset.theme === 'dark'")
+    player.themed("dark")
     player.shot(f"dark-{player.js('return pagesimPlayer.steps')}")
 
 
-def test_a_question_and_its_answer_are_readable_in_the_dark(page: Page, tmp_path: Path) -> None:
-    scenes.small().to_html(tmp_path / "run.html")
+def test_a_question_and_its_answer_are_readable_in_the_dark(page: Page) -> None:
     page.dark()
-    page.open(tmp_path / "run.html").click("predict")
+    page.show(scenes.small()).click("predict")
     page.click("next")
     assert hard_to_read(page) == []
     page.choose(9)

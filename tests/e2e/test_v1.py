@@ -10,6 +10,7 @@ import pagesim
 from pagesim.timeline.header import state_as_dict
 from tests.e2e import scenes
 from tests.e2e.browser import Page
+from tests.timeline.test_captions_v1 import served
 from tests.v1.scenes import Engine, text
 
 PATH = Path(__file__).parents[1] / "data" / "timelines2" / "v1_by_hand.jsonl"
@@ -47,8 +48,7 @@ def test_marks_are_shown_on_their_blocks(player: Page) -> None:
 
 def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     run = pagesim.load(PATH)
-    second = run.find(kind="schedule")[1]
-    player.go(second + 1)
+    player.go(run.find(kind="schedule")[1] + 1)
     player.choose(3)
     assert "2 of 2 slots filled: 5." in player.text(".ps-detail")
     player.go(run.find(kind="update_from_output")[0] + 1)
@@ -135,21 +135,14 @@ def test_a_hit_is_seen_on_its_way(page: Page) -> None:
 
 
 def test_blocks_are_freed_to_both_ends(page: Page) -> None:
-    engine = Engine(10)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(10), max_tokens=1)
-        engine.step()
+    run = served((10, 1), pool=10, steps=1)
     page.show(run, run.find(kind="finish")[0] + 1)
     assert [chip[0] for chip in page.look("queue")] == [str(b) for b in (3, 4, 5, 6, 7, 8, 9, 2, 1)]
     assert page.look("framed") == ["3", "2", "1"]
 
 
 def test_the_preempted_are_marked(page: Page) -> None:
-    engine = Engine(6)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(9), max_tokens=8)
-        engine.add("b", text(7, first=50), max_tokens=6)
-        engine.steps(12)
+    run = served((9, 8), (7, 6), pool=6, steps=12)
     page.show(run, run.find(kind="preempt")[0])
     assert "\u21ba" not in page.text(".ps-stage")
     page.go(run.find(kind="preempt")[0] + 1)

@@ -12,6 +12,7 @@ each of them. An answer that changes a few lines of an earlier one is told by th
 Lines with neither sign say which place is meant; an empty comment stands between two places.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,9 +36,20 @@ def needs(exercise: Exercise) -> None:
         pytest.skip("kernels cannot run here")
 
 
-FOLDER = Path(__file__).parents[1] / "data" / "answers"
+DATA = Path(__file__).parents[1] / "data"
+FOLDER = DATA / "answers"
 _HEAD = re.compile(r"^# %% (right|wrong): (.+)\n", re.M)
 _LIKE = re.compile(r'# as "(.+)", but\n')
+
+
+def data(name: str) -> Any:
+    """What a JSON file of tests/data/exercises holds."""
+    return json.loads((DATA / "exercises" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def blank(*_: object) -> None:
+    """An answer that is not written yet."""
+    raise NotImplementedError()
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.verdict import Verdict
 from pagesim.timeline.display import still_picture
+from pagesim.timeline.file import pieces
 from tests.exercises.answers import needs
 from tests.exercises.test_shrink import smallest_of
+from tests.timeline.scenes import told
 
 PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
 ADMIT, PROJECT = exercises.get("7.1"), exercises.get("9.5")
@@ -32,16 +34,13 @@ def wrong_verdicts(exercise: Exercise) -> list[Verdict]:
 
 def test_where_two_runs_part() -> None:
     def story(*words: str) -> pagesim.Timeline:
-        told = pagesim.Story(gpu_blocks=6, block_size=2)
-        for word in words:
-            told.arrive(word)
-        return told.run
+        return told(*words, gpu_blocks=6, block_size=2)
 
     run = story("a", "b c d", "e")
     assert parted(run, story("x", "y z w", "e")) is None, "words are not places"
     assert parted(run, story("a", "b", "e")) == 2
     assert parted(run, story("a", "b c d")) == 3 == parted(story("a", "b c d"), run)
-    assert parted(run, pagesim.Story(gpu_blocks=7, block_size=2).run) is None, "another pool"
+    assert parted(run, told(gpu_blocks=7, block_size=2)) is None, "another pool"
 
 
 def test_what_is_scheduled_counts() -> None:
@@ -87,7 +86,6 @@ def test_enough_exercises_show_the_answer_itself() -> None:
 def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
     pairs = 0
     for verdict in wrong_verdicts(exercise):
-        assert verdict.run is not None
         if verdict.pair is None:
             assert verdict.run.notes.opens == len(verdict.run)
             continue
@@ -109,21 +107,14 @@ def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
 def test_without_the_answers_run_the_last_step_is_shown(exercise: Exercise) -> None:
     needs(exercise)
     verdict = smallest_of(exercise, next(iter(exercise.wrong.values())))
-    assert verdict.pair is None and verdict.run is not None
-    assert verdict.run.notes.opens == len(verdict.run)
-    assert f'"opens":{len(verdict.run)}' in header_text(verdict.run)
-
-
-def header_text(run: pagesim.Timeline) -> str:
-    from pagesim.timeline.file import pieces
-
-    return next(iter(pieces(run))).decode()
+    assert verdict.pair is None and verdict.run.notes.opens == len(verdict.run)
+    header = next(iter(pieces(verdict.run))).decode()
+    assert f'"opens":{len(verdict.run)}' in header
 
 
 def test_the_learners_admissions_are_played() -> None:
     """7.1: the wrong answer passes over the prompt that must wait."""
     verdict = smallest_of(ADMIT, ADMIT.wrong["overtaking"])
-    assert verdict.pair is not None and verdict.case is not None
     right, yours = verdict.pair.runs
     expected = ADMIT.expected(*verdict.case.args)
     for run, places in ((right, expected), (yours, verdict.answer)):
@@ -145,22 +136,19 @@ def test_a_problem_is_not_played() -> None:
 
 
 def test_the_students_manager_is_told_of_as_vllms_is() -> None:
-    assert PROJECT.play is not None
     for hidden in (False, True):
         for case in PROJECT.cases(random.Random(1), hidden):
             theirs = recorded(TheirPlayer(PROJECT.reference, noted=True), *case.args)
             vllm = PROJECT.play(case)
             assert len(vllm) == len(theirs) and parted(vllm, theirs) is None
             for one, other in zip(vllm, theirs, strict=True):
-                assert (one.tokens, one.opened, one.closed) == (
-                    *(other.tokens, other.opened, other.closed),
-                )
+                for part in ("tokens", "opened", "closed"):
+                    assert getattr(one, part) == getattr(other, part)
                 assert sorted(map(str, one.effects)) == sorted(map(str, other.effects))
 
 
 def test_a_wrong_manager_parts_at_its_operation() -> None:
     verdict = PROJECT.check(PROJECT.wrong["freed_first_to_last"])
-    assert verdict.pair is not None
     right, yours = verdict.pair.runs
     step = right.notes.opens
     assert step is not None and right[step - 1].kind == yours[step - 1].kind == "free"

@@ -1,8 +1,6 @@
 """Answers that are measured: a goal accepts some, and says what is wrong with the others."""
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from pagesim import exercises
 from pagesim.exercises.case import Goal
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import equal_values, plain, shown
+from tests.exercises.answers import data
 
 
 def test_a_goal_is_asked_shown_and_typed() -> None:
@@ -20,9 +19,7 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
     assert plain([goal]) == [[0, 0]]
 
 
-MISSED = json.loads(
-    (Path(__file__).parents[1] / "data" / "exercises" / "goals.json").read_text(encoding="utf-8")
-)
+MISSED = data("goals")
 """Exercises, answers that miss their goals, and what is said of them."""
 
 

@@ -19,6 +19,7 @@ from pagesim.exercises import guard
 from pagesim.exercises.case import Case
 from pagesim.exercises.guard import Answer, attempt
 from pagesim.exercises.problem import NOT_WRITTEN
+from tests.exercises.answers import blank
 
 CASE = Case(([3, 1, 2],))
 ALARMS = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such alarms on Windows")
@@ -137,10 +138,6 @@ def by_a_library(values: list[int]) -> int:
     return max(itertools.chain(values), key=lambda value: 1 // (value - 2))
 
 
-def blank(_: list[int]) -> None:
-    raise NotImplementedError()
-
-
 class OddError(Exception):
     def __str__(self) -> str:
         raise RuntimeError
@@ -222,9 +219,8 @@ def test_a_changed_argument_is_named_and_the_case_stays() -> None:
         return values
 
     answer = tried(sorts)
-    assert answer.problem == (
-        "The function changed its argument 1 from [3, 1, 2] to [1, 2, 3]: work on a copy."
-    )
+    said = "The function changed its argument 1 from [3, 1, 2] to [1, 2, 3]: work on a copy."
+    assert answer.problem == said
     assert CASE.args == ([3, 1, 2],)
     nan = float("nan")
     assert attempt(lambda a, b: a, Case(([nan], {"a": [1]}))).problem == ""

@@ -31,9 +31,8 @@ def said(*accesses: tuple[str, list[int]]) -> dict[str, str]:
 
 
 def test_a_row_may_be_read_in_any_pieces() -> None:
-    assert (
-        said(("read", [0, 1, 2, 3])) == said(("read", [3, 2]), ("read", [1, 0])) == {"cache": ALL}
-    )
+    assert said(("read", [0, 1, 2, 3])) == {"cache": ALL}
+    assert said(("read", [3, 2]), ("read", [1, 0])) == {"cache": ALL}
     assert said(("read", [0, 1]), ("read", [1])) != {"cache": ALL} != said()
     assert "2 of its 4" in said(("read", [0, 1]))["cache"] and "0 of its 4" in said()["cache"]
 

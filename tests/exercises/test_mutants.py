@@ -5,24 +5,20 @@ kernels' mutants take minutes.
 """
 
 import ast
-import json
 import os
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from pagesim import exercises
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.verdict import Verdict
-from tests.exercises.answers import needs
+from tests.exercises.answers import data, needs
 from tests.exercises.mutants import Mutant, mutants
 
-LISTED = json.loads(
-    (Path(__file__).parents[1] / "data" / "exercises" / "equivalent_mutants.json").read_text()
-)
+LISTED = data("equivalent_mutants")
 NIGHTLY = "PAGESIM_MUTANTS" in os.environ
 ALL = exercises.all()
 TRIED = ALL if NIGHTLY else [e for e in ALL if not e.needs_triton][::5]

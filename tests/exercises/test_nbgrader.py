@@ -5,7 +5,6 @@ It starts slowly and moves its database by a program: `make nightly` runs it (PA
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ import pytest
 
 from pagesim import exercises
 from pagesim.exercises import notebooks
+from tests.kernels.children import python
 
 CHAPTER = 1
-ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).with_name("nbgrader_course.py")
 NAME = notebooks.file_name(CHAPTER)
 OURS = [exercise for exercise in exercises.all() if exercise.chapter == CHAPTER]
@@ -38,15 +37,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     places = {f"JUPYTER_{name}_DIR": str(root / "jupyter") for name in ("CONFIG", "DATA")}
     # It calls alembic, a program beside Python that is on the PATH only in an activated venv.
     places["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        [sys.executable, CHILD, root, NAME, answers],
-        env={**os.environ, **places, "PYTHONPATH": str(ROOT), "HOME": str(root)},
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = python(CHILD, root, NAME, answers, cwd=root, HOME=str(root), **places)
     assert done.returncode == 0, done.stderr[-3000:]
     (root / "said.json").write_text(done.stdout.splitlines()[-1])
     return root

@@ -1,6 +1,5 @@
 """The notebooks of the exercises: made from the registry, for students and for teachers."""
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from pagesim.exercises import all as every
 from pagesim.exercises import notebooks
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import attempt
-from tests.commands.runs import run
+from tests.commands.runs import Shell
 from tests.exercises.answers import needs
 from tools.course import NOTEBOOKS
 
@@ -91,56 +90,48 @@ def test_points_are_those_of_the_stars(chapter: int) -> None:
         assert hidden[0] == f'get("{exercise.number}").assert_right({exercise.name})'
 
 
-def test_release_and_solutions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("exercises", "release", tmp_path / "new" / "er", "--chapter", "2") == 0
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys, "exercises")
+
+
+def test_release_and_solutions(tmp_path: Path, shell: Shell) -> None:
     out = tmp_path / "new" / "er" / "ex02.ipynb"
-    assert capsys.readouterr().out == f"{out}\n"
+    assert shell("release", out.parent, "--chapter", "2") == f"{out}\n"
     assert out.read_text(encoding="utf-8") == notebooks.notebook(2)
-    assert run("exercises", "solutions", tmp_path / "solved") == 0
+    shell("solutions", tmp_path / "solved")
     names = [path.name for path in sorted((tmp_path / "solved").iterdir())]
     assert names == [notebooks.file_name(c) for c in notebooks.chapters()]
     assert "### BEGIN SOLUTION" in (tmp_path / "solved" / "ex02.ipynb").read_text(encoding="utf-8")
 
 
-def test_work_that_is_there_is_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("exercises", "release", tmp_path) == 0
-    assert run("exercises", "release", tmp_path) == 0, "the same text is no loss"
-    last = tmp_path / notebooks.file_name(notebooks.chapters()[-1])
+def test_work_that_is_there_is_not_overwritten(tmp_path: Path, shell: Shell) -> None:
+    for _ in range(2):  # the same text is no loss
+        shell("release", tmp_path)
+    first, *_, last = (tmp_path / notebooks.file_name(c) for c in notebooks.chapters())
     last.write_text("an hour's work")
-    first = tmp_path / notebooks.file_name(notebooks.chapters()[0])
     first.unlink()
-    capsys.readouterr()
-    assert run("exercises", "release", tmp_path) == 2
-    told, err = capsys.readouterr()
-    assert told == "" and err.count("\n") == 1 and f"{last} already exists" in err
+    assert f"{last} already exists" in shell.refusal("release", tmp_path)
     assert last.read_text() == "an hour's work" and not first.exists()
-    assert run("exercises", "release", tmp_path, "--force") == 0
+    shell("release", tmp_path, "--force")
     assert first.exists() and last.read_text() != "an hour's work"
 
 
-def test_what_cannot_be_written_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_is_named(tmp_path: Path, shell: Shell) -> None:
     (tmp_path / "file").write_text("")
-    assert run("exercises", "release", tmp_path / "file") == 2
-    assert "is not a folder" in capsys.readouterr().err
-    assert run("exercises", "release", tmp_path / "file" / "under") == 2
-    assert str(tmp_path / "file") in capsys.readouterr().err
-    assert run("exercises", "solutions", tmp_path / "x", "--chapter", "77") == 2
-    assert "--chapter: chapter 77 has no exercises" in capsys.readouterr().err
+    assert "is not a folder" in shell.refusal("release", tmp_path / "file")
+    assert str(tmp_path / "file") in shell.refusal("release", tmp_path / "file" / "under")
+    error = shell.refusal("solutions", tmp_path / "x", "--chapter", "77")
+    assert "--chapter: chapter 77 has no exercises" in error
     assert not (tmp_path / "x").exists()
     with pytest.raises(UsageError, match="is not a folder"):
         notebooks.write(tmp_path / "file", [2])
 
 
-def test_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("exercises", "list") == 0
-    *lines, last = capsys.readouterr().out.splitlines()
+def test_list(shell: Shell) -> None:
+    *lines, last = shell("list").splitlines()
     assert [line.split()[0] for line in lines] == [e.number for e in every()]
     assert last == f"{len(every())} exercises, {sum(e.points for e in every())} points"
-    assert run("exercises", "list", "--json") == 0
-    said = json.loads(capsys.readouterr().out)["exercises"]
+    said = shell.answer("list")["exercises"]
     assert [e["number"] for e in said] == [e.number for e in every()]
     assert said[0]["vllm"] and said[0]["points"] == every()[0].points

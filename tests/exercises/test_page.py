@@ -79,7 +79,6 @@ def written(folder: Path, text: str) -> Exercise:
     path = folder / "twice.py"
     path.write_text(text, encoding="utf-8")
     spec = spec_from_file_location(f"page_{folder.name}", path)
-    assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return exercise(module)
@@ -110,9 +109,8 @@ def test_what_a_page_need_not_say() -> None:
 
 def test_what_why_has_no_word_against_reaches_a_goal(tmp_path: Path) -> None:
     page = PAGE.replace("return 2 * n", 'return Goal(0, "at least twice")')
-    page = page.replace("import Case", "import Case, Goal").replace(
-        "right, tag, n, *rest", "yours, n"
-    )
+    page = page.replace("import Case", "import Case, Goal")
+    page = page.replace("right, tag, n, *rest", "yours, n")
     page = page.replace('f"{tag}: {right}, {n}, {rest}"', '"" if yours >= 2 * n else "few"')
     made = written(tmp_path, page)
     assert made.check(made.reference) and made.check(lambda n: 3 * n)

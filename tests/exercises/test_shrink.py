@@ -12,6 +12,7 @@ from pagesim import exercises
 from pagesim.exercises import shrink
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.guard import attempt
 from pagesim.exercises.shrink import GLANCE, size, smaller
 from pagesim.exercises.verdict import Verdict
 
@@ -34,7 +35,6 @@ def one_more_behind_the_first(*args: Any) -> Any:
 def test_two_prompts_are_shown_in_place_of_five() -> None:
     first = ADMIT.check(one_more_behind_the_first)
     shown = smallest_of(ADMIT, one_more_behind_the_first)
-    assert first.case is not None and shown.case is not None
     assert len(shown.case.args[0]) == 2 <= len(first.case.args[0])
     assert size(shown.case.args) <= GLANCE < size(first.case.args)
     assert shown.words != first.words and f"waiting = {shown.case.args[0]}" in shown.words
@@ -51,7 +51,6 @@ def test_a_later_case_of_the_same_kind_may_be_smaller() -> None:
         return exercise.reference(*args) if size(args) < 60 else "?"
 
     first, shown = exercise.check(wrong), smallest_of(exercise, wrong)
-    assert first.case is not None and shown.case is not None
     cases = list(exercise.cases(random.Random(0), False))
     later = cases[cases.index(first.case) :]
     failing = [case for case in later if case.tag == first.case.tag and size(case.args) >= 60]
@@ -62,7 +61,6 @@ def test_a_later_case_of_the_same_kind_may_be_smaller() -> None:
 def test_what_is_read_at_a_glance_is_left_as_it_is() -> None:
     for name, wrong in ADMIT.wrong.items():
         first, shown = ADMIT.check(wrong), smallest_of(ADMIT, wrong)
-        assert first.case is not None and shown.case is not None
         if size(first.case.args) <= GLANCE:
             assert shown.case == first.case, name
 
@@ -80,15 +78,10 @@ def test_a_part_of_a_case_is_a_case(exercise: Exercise) -> None:
             continue
         verdict = smallest_of(exercise, late)
         assert verdict.case is not None and verdict.case.tag
-        assert exercise.judge(verdict.case, _right(exercise, verdict.case)) is None
+        right = attempt(exercise.reference, verdict.case, exercise.call)
+        assert exercise.judge(verdict.case, right) is None
         seen += 1
     assert seen, "all cases are small: what is case_of for?"
-
-
-def _right(exercise: Exercise, case: Any) -> Any:
-    from pagesim.exercises.guard import attempt
-
-    return attempt(exercise.reference, case, exercise.call)
 
 
 def test_an_answer_that_hangs_is_not_tried_again_and_again() -> None:
@@ -144,8 +137,7 @@ def test_what_is_smaller() -> None:
                                                        ([2], "a", True, None, 0),
                                                        ([4], "a", True, None, 0)]  # fmt: skip
     assert list(smaller([1.5, 2.0])) == [[2.0], [1.5], [2.0, 2.0]]
-    assert [size(value) for value in ([], [0], "ab", {"a": 1}, None, float("inf"))] == [
-        *(1, 2, 3, 5, 1, 1)
-    ]
+    sizes = [size(value) for value in ([], [0], "ab", {"a": 1}, None, float("inf"))]
+    assert sizes == [1, 2, 3, 5, 1, 1]
     for value in ([3, [4, 5, 6]], [(2, 3), (1, 7)], 9):
         assert all(size(less) < size(value) for less in smaller(value))

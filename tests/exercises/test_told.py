@@ -1,10 +1,8 @@
 """What the first chapters tell a student whose mistake they know, and one whose they do not."""
 
 import copy
-import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +12,9 @@ from pagesim.exercises.case import Goal
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import plain
-from tests.exercises.answers import needs, written
+from tests.exercises.answers import data, needs, written
 
-TOLD = json.loads(
-    (Path(__file__).parents[1] / "data" / "exercises" / "told.json").read_text(encoding="utf-8")
-)
+TOLD = data("told")
 """By exercise and wrong answer: words of what its verdict says."""
 
 WORDS = {(number, name): words for number, told in TOLD.items() for name, words in told.items()}
@@ -71,7 +67,6 @@ def test_an_unknown_mistake_is_answered_by_a_sentence(exercise: Exercise) -> Non
     "exercise", [e for e in exercises.all() if e.chapter <= 5 and e.play], ids=lambda e: e.number
 )
 def test_every_case_can_be_played(exercise: Exercise, hidden: bool) -> None:
-    assert exercise.play is not None
     cases = list(exercise.cases(random.Random(2), hidden))
     for case in random.Random(0).sample(cases, min(len(cases), 8)):
         assert len(exercise.play(case)) > 0, case

@@ -108,17 +108,12 @@ def test_values_are_shown_briefly_whatever_they_are() -> None:
 
 
 def test_the_first_difference_is_named() -> None:
-    assert (
-        difference([1, [2, 3]], [1, [2, 4]])
-        == "The first difference is at [1][1]: yours is 3, right is 4."
-    )
-    assert (
-        difference([[1], [1, 2]], [[1], [1]]) == "The number of elements at [1] must be 1, not 2."
-    )
+    said = difference([1, [2, 3]], [1, [2, 4]])
+    assert said == "The first difference is at [1][1]: yours is 3, right is 4."
+    said = difference([[1], [1, 2]], [[1], [1]])
+    assert said == "The number of elements at [1] must be 1, not 2."
     assert difference([1], [1, 2]) == "The number of elements must be 2, not 1."
-    assert (
-        difference([1, NAN], [1, 2.0])
-        == "The first difference is at [1]: yours is nan, right is 2.0."
-    )
+    said = difference([1, NAN], [1, 2.0])
+    assert said == "The first difference is at [1]: yours is nan, right is 2.0."
     assert difference([1.0000001, 2.0], [1.0, 3.0]).startswith("The first difference is at [1]")
     assert difference([1], [1]) == "" and difference(1, 2) == ""

@@ -14,7 +14,7 @@ from pagesim.exercises.guard import Answer
 from pagesim.exercises.kit import placed
 from pagesim.exercises.problem import LEFT_IN
 from pagesim.timeline import Timeline
-from tests.exercises.answers import needs
+from tests.exercises.answers import blank, needs
 
 SLOTS = exercises.get("2.1")
 CASE = Case(([1], 1, 1))
@@ -59,15 +59,11 @@ def test_a_wrong_answer_in_a_notebook() -> None:
 def test_nothing_that_a_student_returns_or_prints_becomes_markup() -> None:
     bad = "</pre><script>alert(1)</script>"
     verdict = SLOTS.judge(CASE, Answer(bad, printed=bad))
-    assert verdict is not None
     said = replace(verdict, play=None, words=bad, why=bad)._repr_html_()
     assert "<script" not in said and said.count(html.escape(bad)) == 4
 
 
 def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
-    def blank(*_: object) -> None:
-        raise NotImplementedError()
-
     verdict = SLOTS.check(blank)
     assert not verdict and verdict.tried == 0 and verdict.run is None
     assert str(verdict) == "2.1 Slots: not written yet"
@@ -124,9 +120,8 @@ def test_where_a_long_answer_differs_is_named() -> None:
     long = Case((list(range(9)), 90, 10))
     verdict = SLOTS.judge(long, Answer([*range(89), 0]))
     assert verdict is not None and (verdict.yours, verdict.expected) == ("… [0]", "… [89]")
-    assert verdict.why.startswith(
-        "The first difference is at [89]: yours is 0, right is 89. Token 89 is in logical"
-    )
+    why = "The first difference is at [89]: yours is 0, right is 89. Token 89 is in logical"
+    assert verdict.why.startswith(why)
 
 
 def test_an_answer_of_another_shape_never_breaks_the_check() -> None:

@@ -17,13 +17,17 @@ def rectangles(figure: Figure) -> list[Rectangle]:
     return [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
 
 
+def areas(figure: Figure) -> list[Polygon]:
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
+
+
 def fill(patch: Rectangle | Polygon) -> str:
     return mpl.colors.to_hex(patch.get_facecolor()).upper()
 
 
 def diamonds(figure: Figure) -> list[tuple[float, float]]:
     """The middles of the diamonds, in points."""
-    marks = [patch.get_xy() for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
+    marks = [mark.get_xy() for mark in areas(figure)]
     return [tuple((mark.min(axis=0) + mark.max(axis=0)) / 2) for mark in marks]
 
 

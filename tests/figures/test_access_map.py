@@ -64,9 +64,8 @@ def good() -> dict[str, Any]:
 
 def fills(figure: Figure, color: str) -> list[Rectangle]:
     """The coloured parts of cells, without outline."""
-    return [
-        patch for patch in rectangles(figure) if patch.get_linewidth() == 0 and fill(patch) == color
-    ]
+    plain = [patch for patch in rectangles(figure) if patch.get_linewidth() == 0]
+    return [patch for patch in plain if fill(patch) == color]
 
 
 def test_programs_that_did_the_same_are_one_row() -> None:
@@ -119,16 +118,13 @@ def test_a_slot_of_another_sequence_is_crossed_out() -> None:
     assert len(crossed) == 1 + 1  # and the legend
     assert "crossed: not its sequence's slots" in shown(figure)
     assert "crossed: not its sequence's slots" not in shown(access_map(good()))
-    assert alt_text(figure).endswith(
-        "1 slot belongs to no sequence of the program that touched it."
-    )
+    said = "1 slot belongs to no sequence of the program that touched it."
+    assert alt_text(figure).endswith(said)
 
 
 def test_writers_without_sequences_are_grey() -> None:
-    writers = [
-        program(access((block, 2), kind="write"), index=(number, 0, 0))
-        for number, block in enumerate((4, 0))
-    ]
+    writes = [access((block, 2), kind="write") for block in (4, 0)]
+    writers = [program(write, index=(number, 0, 0)) for number, write in enumerate(writes)]
     figure = access_map(trace(*writers, tables=False))
     assert len(fills(figure, style.HELD)) == 2
     assert "filled: slots written" in shown(figure)

@@ -42,7 +42,6 @@ def test_a_run_its_file_and_its_simulation_are_read_at_any_step(tmp_path: Path) 
     requests = [Request(str(i), 0.0, 6 + i, 5) for i in range(3)]
     simulation = pagesim.simulate(requests, pool=48, block_size=4, record=True, progress=False)
     run = simulation.timeline
-    assert run is not None
     run.save(tmp_path / "run.jsonl.gz")
     for step in (5, -2):
         wanted = run.at(step)
@@ -62,9 +61,7 @@ def test_a_sequence_keeps_its_colour_when_others_leave() -> None:
         before = cache_view(manager, **known)
         del manager.block_tables[0]
         after = cache_view(manager, **known)
-        assert [after.color(name) for name in after.tables] == [
-            before.color(name) for name in after.tables
-        ]
+        assert all(after.color(name) == before.color(name) for name in after.tables)
         assert len({before.color(name) for name in before.tables}) == len(before.tables)
 
 

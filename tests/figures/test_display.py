@@ -5,7 +5,6 @@ import inspect
 import io
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,16 +21,13 @@ from pagesim.figures.display import image_bytes, img_tag
 from pagesim.figures.sheet import blank
 from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
+from tests.kernels.children import ROOT, python
 
-ROOT = Path(__file__).resolve().parents[2]
 LONG = "PAGESIM_LONG" in os.environ
 # Simulating and drawing the others takes some seconds: `make figures` looks at all of them.
 QUICK = ["block_layout", "kv_size", "prefix_hits"] + ["occupancy_timeline"] * LONG
 WORDED = ["batch_size", "memory_waste", "sharing"]
-BY_BROWSER = {
-    "player.png",
-    "player.gif",
-}  # the player's picture, in README: no part of what is drawn here
+BY_BROWSER = {"player.png", "player.gif"}  # of README: no part of what is drawn here
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +41,8 @@ def test_the_image_carries_its_alt_text_escaped(cache: State) -> None:
     figure = block_layout(cache)
     tag = img_tag(figure, 'blocks "3" & 7\n <shared>')
     assert ' alt="blocks &quot;3&quot; &amp; 7 &lt;shared&gt;" ' in tag
-    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
-    assert data and base64.b64decode(data[1]) == image_bytes(
-        figure, ".svg", 'blocks "3" & 7 <shared>'
-    )
+    (data,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
+    assert base64.b64decode(data) == image_bytes(figure, ".svg", 'blocks "3" & 7 <shared>')
 
 
 def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
@@ -114,10 +108,8 @@ def test_a_file_of_any_kind_carries_the_words(tmp_path: Path) -> None:
         assert figures.save(figure, tmp_path / f"it{kind}") == tmp_path / f"it{kind}"
     tree = ElementTree.parse(tmp_path / "it.svg").getroot()
     assert tree.get("role") == "img"
-    assert [(child.tag.split("}")[1], child.text) for child in tree][:2] == [
-        ("title", title),
-        ("desc", words),
-    ]
+    first = [(child.tag.split("}")[1], child.text) for child in tree][:2]
+    assert first == [("title", title), ("desc", words)]
     image = pytest.importorskip("PIL.Image").open(tmp_path / "it.png")
     assert image.text == {"Title": title, "Description": words}
     pdf = (tmp_path / "it.pdf").read_bytes()
@@ -137,10 +129,9 @@ def in_pdf(text: str) -> bytes:
 
 def test_a_name_of_another_kind_is_refused(tmp_path: Path) -> None:
     figure = kv_size(["opt-13b"])
+    kinds = r"the name of a figure must end in \.svg, \.png or \.pdf"
     for name in ("it.jpg", "it"):
-        with pytest.raises(
-            UsageError, match=rf"{name}: the name of a figure must end in \.svg, \.png or \.pdf"
-        ):
+        with pytest.raises(UsageError, match=f"{name}: {kinds}"):
             figures.save(figure, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
@@ -152,12 +143,8 @@ def test_dark_is_what_an_svg_becomes_on_a_dark_page(cache: State) -> None:
     for fixed in (light, dark):
         assert "prefers-color-scheme" not in svg[fixed]
         assert "data-jp-theme" not in img_tag(fixed)
-    turned = re.sub(
-        r"#[0-9a-f]{6}",
-        lambda found: style.DARK.get(found[0].upper(), found[0]).lower(),
-        svg[light],
-    )
-    assert re.findall(r"#[0-9a-f]{6}\b", turned) == re.findall(r"#[0-9a-f]{6}\b", svg[dark])
+    was, now = (re.findall(r"#[0-9a-f]{6}\b", svg[figure]) for figure in (light, dark))
+    assert now == [style.DARK.get(color.upper(), color).lower() for color in was]
     image = pytest.importorskip("PIL.Image")
     for figure, paper in ((follows, style.PAPER), (dark, style.DARK[style.PAPER])):
         corner = image.open(io.BytesIO(image_bytes(figure, ".png"))).convert("RGB").getpixel((1, 1))
@@ -191,9 +178,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(not LONG, reason="make nightly draws in another process")
 def test_the_gallery_has_the_same_bytes_in_every_process(fresh: Path, tmp_path: Path) -> None:
     """What is drawn from files and from simulations, with another order of all sets."""
-    command = [sys.executable, "-m", "pagesim.figures", str(tmp_path), "--only", *QUICK]
-    env = os.environ | {"PYTHONHASHSEED": "2"}
-    subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=120)
+    done = python("-m", "pagesim.figures", tmp_path, "--only", *QUICK, PYTHONHASHSEED="2")
+    assert done.returncode == 0, done.stderr
     first, again = (
         {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         for folder in (fresh, tmp_path)
@@ -242,7 +228,5 @@ def test_check_finds_what_is_out_of_date(
     draw("--check")
     assert "is up to date" in capsys.readouterr().out
     monkeypatch.setitem(gallery.PICTURES, "kv_size", lambda: small("29 KiB"))
-    with pytest.raises(
-        SystemExit, match=r"out of date: kv_size\.svg; run python -m pagesim.figures"
-    ):
+    with pytest.raises(SystemExit, match=r"date: kv_size\.svg; run python -m pagesim.figures"):
         draw("--check")

@@ -18,6 +18,7 @@ from pagesim.sizing import PRESETS
 from tests.figures import test_access_map as access
 from tests.figures import test_block_size_sweep as sizes
 from tests.figures import test_compare as compared
+from tests.figures import test_kv_groups as groups
 from tests.figures import test_memory_waste as waste
 from tests.figures import test_occupancy_timeline as occupancy
 from tests.figures import test_prefix_hits as hits
@@ -46,6 +47,9 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     ),
     "hit_rates": lambda: figures.hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"}),
     "kv_size": lambda: figures.kv_size(PRESETS.values(), title="A title"),
+    "kv_groups": lambda: figures.kv_groups(groups.size("gemma-3-27b"), **NOTES),
+    "kv_groups, states": lambda: figures.kv_groups(groups.size("qwen3.5-9b"), title="A title"),
+    "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
     "prefix_hits": lambda: figures.prefix_hits(hits.committed(), model=PRESETS["opt-13b"]),
     "roofline": lambda: figures.roofline(
         roofline.report(
@@ -117,6 +121,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_size": (
         lambda: figures.kv_size(["llama-3.1-8b", "deepseek-v3"]),
         "3.1 8 128 32 8 32 2 128 3 68.6 61 576",
+    ),
+    "kv_groups": (
+        lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
+        "20 0 12 128 265 1 12 2,048 7",
     ),
     "prefix_hits": (
         lambda: figures.prefix_hits(hits.committed()),

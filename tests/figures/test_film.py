@@ -1,21 +1,22 @@
 """A run as a GIF: its frames, its colours, and what is refused."""
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 import pagesim
 from pagesim import figures
+from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.style import OKABE_ITO
+from tests.timeline.scenes import told
 
 
 def run() -> pagesim.Timeline:
-    story = pagesim.Story(gpu_blocks=6, block_size=4)
-    story.arrive("Alice was beginning")
-    story.arrive("Call me Ishmael")
-    story.arrive("It was")
-    return story.run
+    return told("Alice was beginning", "Call me Ishmael", "It was", gpu_blocks=6)
 
 
 def test_a_frame_a_step_and_the_last_one_longer(tmp_path: Path) -> None:
@@ -43,9 +44,8 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
     story = run()
     story.save(tmp_path / "run.jsonl.gz")
     one = figures.film(story, tmp_path / "one.gif", steps=[2]).read_bytes()
-    assert (
-        figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[2]).read_bytes() == one
-    )
+    again = figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[2])
+    assert again.read_bytes() == one
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,21 @@ def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], me
     with pytest.raises(pagesim.UsageError, match=message):
         figures.film(run(), tmp_path / name, **words)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_caption_ends_at_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("pagesim.figures.film")
+    titles: list[str] = []
+
+    def drawn(*arguments: Any, title: str, **options: Any) -> Any:
+        titles.append(title)
+        return block_layout(*arguments, title=title, **options)
+
+    monkeypatch.setattr(module, "block_layout", drawn)
+    event = replace(run()[0], caption="up-and-down " * 30)
+    monkeypatch.setattr(pagesim.Timeline, "__getitem__", lambda self, index: event)
+    figures.film(run(), tmp_path / "run.gif", steps=[0, 1])
+    assert titles == ["0. The beginning.", "1. " + " ".join(["up-and-down"] * 7) + "…"]
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.patches import Polygon
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
@@ -15,7 +14,7 @@ from pagesim.figures.charts.occupancy_timeline import (
     occupancy_timeline,
 )
 from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
-from tests.figures.charts import fill, shown
+from tests.figures.charts import areas, fill, shown
 
 pytestmark = pytest.mark.ch01
 
@@ -71,22 +70,19 @@ def test_a_peak_is_neither_missed_nor_made_larger() -> None:
 def test_both_runs_share_the_axis_of_the_longer_one() -> None:
     long, short = log(300), log(60, seed=1)
     figure = occupancy_timeline({"max": long, "paged": short})
-    areas = [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
-    assert [fill(area) for area in areas] == [style.PARTS[name].color for name in PARTS] * 2
-    ends = [area.get_xy()[:, 0].max() for area in areas]
+    drawn = areas(figure)
+    assert [fill(area) for area in drawn] == [style.PARTS[name].color for name in PARTS] * 2
+    ends = [area.get_xy()[:, 0].max() for area in drawn]
     share = short.seconds[-1] / long.seconds[-1]
-    wanted = [RIGHT] * 5 + [LEFT + share * (RIGHT - LEFT)] * 5
-    assert ends == pytest.approx(wanted)
-    corners = len(areas[0].get_xy()) - 1
-    assert corners == 4 * SLICES
+    assert ends == pytest.approx([RIGHT] * 5 + [LEFT + share * (RIGHT - LEFT)] * 5)
+    assert len(drawn[0].get_xy()) - 1 == 4 * SLICES
 
 
 def test_cached_blocks_are_an_area_of_their_own() -> None:
     made = WasteLog(100, CACHED_PARTS)
     made.add(1.0, 20, 0, 0, 50, 9, cached=25)
     figure = occupancy_timeline({"v1": made, "paged": log(60)})
-    areas = [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
-    assert style.PARTS["cached"].color in [fill(area) for area in areas[:4]]
+    assert style.PARTS["cached"].color in [fill(area) for area in areas(figure)[:4]]
     assert "cached 25.0, free 5.0" in figure.alt
     assert figure.alt.count("cached") == 1
 
@@ -95,10 +91,9 @@ def test_an_area_is_as_high_as_its_share() -> None:
     made = WasteLog(100)
     made.add(1.0, 20, 30, 0, 50, 49)
     figure = occupancy_timeline({"mine": made})
-    areas = [patch.get_xy() for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
-    heights = [float(np.ptp(area[:, 1])) for area in areas]
-    assert heights == pytest.approx([0.2 * PANEL, 0.3 * PANEL, 0.5 * PANEL])
-    bottom = max(area[:, 1].max() for area in areas)
+    ys = [area.get_xy()[:, 1] for area in areas(figure)]
+    assert [np.ptp(y) for y in ys] == pytest.approx([0.2 * PANEL, 0.3 * PANEL, 0.5 * PANEL])
+    bottom = max(y.max() for y in ys)
     (batch,) = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.4]
     assert bottom - batch.get_ydata() == pytest.approx(PANEL / 1.1)  # 49 of 53.9
 

@@ -71,11 +71,10 @@ def test_every_cell_has_an_outline(make_cache) -> None:
 def test_shared_cells_have_a_thick_edge_and_say_how_many() -> None:
     table = ((1,), (1, 2))
     snapshot = cache_of(2, 3, 0, {"A": table, "B": table}, (0,))
-    axes = pool_map(snapshot).axes[0]
-    words = [text.get_text() for text in axes.texts]
-    assert f"{style.TIMES}2" in words
-    assert style.THICK in [patch.get_linewidth() for patch in axes.patches]
-    assert "grey: held, but in no table" in " ".join(words)  # block 2
+    figure = pool_map(snapshot)
+    assert f"{style.TIMES}2" in shown(figure)
+    assert style.THICK in [patch.get_linewidth() for patch in figure.axes[0].patches]
+    assert "grey: held, but in no table" in " ".join(shown(figure))  # block 2
 
 
 def test_the_same_bytes_each_time(make_cache) -> None:

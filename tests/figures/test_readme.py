@@ -23,17 +23,13 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     *simulating, sweeping, own, taken = blocks_of("simulating")
-    assert (
-        len([line for line in own.splitlines() if line]) == 2
-        and "memory_waste" in own
-        and "occupancy_timeline" in taken
-    )
+    assert len([line for line in own.splitlines() if line]) == 2
+    assert "memory_waste" in own and "occupancy_timeline" in taken
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(60))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
     requests = [Request(str(i), 0.0, 20, 9) for i in range(4)]
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
-    assert run is not None
     run.save("run.jsonl.gz")
     served: dict[str, Any] = {}
     assert "run.compare(" in simulating[-1] and "pagesim.sweep(" in sweeping

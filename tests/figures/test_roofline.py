@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 
 from pagesim.figures import style
 from pagesim.figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
-from tests.figures.charts import rectangles, shown
+from tests.figures.charts import fill, rectangles, shown
 
 pytestmark = pytest.mark.ch03
 
@@ -47,8 +46,8 @@ def test_bars_and_ceilings_share_one_scale() -> None:
     assert widths == pytest.approx([room * rate / 4.4 for rate in (3.6, 1.0, 3.0)])
     lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
     assert lines == pytest.approx([MARGIN + LABEL + room * rate / 4.4 for rate in (4.0, 4.4)])
-    fills = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in rectangles(figure)]
-    assert fills[0] == fills[2] != fills[1]
+    fast, slow, again = map(fill, rectangles(figure))
+    assert fast == again != slow
 
 
 def test_the_numbers_stand_beside_the_bars_and_a_missing_one_says_why() -> None:

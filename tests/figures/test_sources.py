@@ -19,14 +19,14 @@ from tests.figures.charts import comparison, shown
 pytestmark = pytest.mark.ch01
 
 RUNS = (figures.memory_waste, figures.occupancy_timeline, figures.batch_size)
+LIMITS: dict[str, Any] = {"pool": 640, "max_model_len": 128}
 LENGTHS = [(20 + 7 * i % 50, 10 + 11 * i % 40) for i in range(12)]
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Simulation:
     requests = [Request(str(i), 0.0, *lengths) for i, lengths in enumerate(LENGTHS)]
-    options = {"pool": 640, "max_model_len": 128, "progress": False}
-    return simulate(requests, record=True, saturated=True, **options)
+    return simulate(requests, record=True, saturated=True, progress=False, **LIMITS)
 
 
 @pytest.fixture
@@ -38,7 +38,6 @@ def trace(tmp_path: Path) -> Path:
 def test_a_timeline_says_what_the_log_of_its_run_says(recorded: Simulation) -> None:
     """Step by step: tokens, empty slots of blocks, what is free, and the batch."""
     run = recorded.timeline
-    assert run is not None
     log, rebuilt = recorded.waste, sources.log_of(run)
     assert len(rebuilt) == log.iterations > 50
     for name in ("token", "reserved", "internal", "batch"):
@@ -72,7 +71,6 @@ def test_a_run_and_its_files_give_one_picture(
     draw: Callable[..., figures.Picture], recorded: Simulation, tmp_path: Path
 ) -> None:
     run, path = recorded.timeline, tmp_path / "run.jsonl.gz"
-    assert run is not None
     run.save(path)
     options = {"by": "iterations"} if draw is figures.occupancy_timeline else {}
     texts = [
@@ -90,13 +88,13 @@ def test_a_run_and_its_files_give_one_picture(
 def test_a_trace_is_simulated_under_the_policies(
     draw: Callable[..., figures.Picture], trace: Path
 ) -> None:
-    options = {"policies": ("max", "paged"), "pool": 640, "max_model_len": 128}
+    options = LIMITS | {"policies": ("max", "paged")}
     picture = draw(trace, **options)
     words = shown(picture)
     assert {"Orca (Max)", "paged (vLLM)"} <= set(words)
     assert "12 requests of trace.csv, in 640 slots." in words
-    runs = {p: simulate(load(trace), policy=p, saturated=True, progress=False,
-                        pool=640, max_model_len=128) for p in ("max", "paged")}  # fmt: skip
+    given = LIMITS | {"saturated": True, "progress": False}
+    runs = {policy: simulate(load(trace), policy=policy, **given) for policy in ("max", "paged")}
     assert figures.alt_text(draw(runs)) == figures.alt_text(picture)
     assert figures.alt_text(draw(load(trace), **options)) == figures.alt_text(picture)
     assert "mine, max" in shown(draw({"mine": trace}, **options))
@@ -133,21 +131,19 @@ def test_a_comparison_brings_its_published_numbers_and_its_notes() -> None:
 
 
 def test_block_sizes_of_runs_of_a_trace_and_of_the_paper(trace: Path) -> None:
-    options: dict[str, Any] = {"pool": 640, "max_model_len": 128, "progress": False}
-    runs = [simulate(load(trace), block_size=n, saturated=True, **options) for n in (16, 4)]
+    given = LIMITS | {"saturated": True, "progress": False}
+    runs = [simulate(load(trace), block_size=n, **given) for n in (16, 4)]
     drawn = figures.block_size_sweep(runs)
-    del options["progress"]
-    again = figures.block_size_sweep(trace, sizes=(4, 16), **options)
+    again = figures.block_size_sweep(trace, sizes=(4, 16), **LIMITS)
     assert figures.alt_text(drawn) == figures.alt_text(again)
     assert "Percent of the cache's 640 slots on average" in shown(drawn)
     found = block_sizes((1, 16), n=50)
     assert "15,728" in " ".join(shown(figures.block_size_sweep(found)))
-    contiguous = simulate(load(trace), policy="max", pool=640, max_model_len=128, progress=False)
     with pytest.raises(UsageError, match="'max' has no block size"):
-        figures.block_size_sweep(contiguous)
+        figures.block_size_sweep(simulate(load(trace), policy="max", **given))
+    half = simulate(load(trace), block_size=4, pool=320, progress=False)
     with pytest.raises(UsageError, match=r"pools of \[320, 640\] slots: draw equal pools"):
-        figures.block_size_sweep([runs[0], simulate(load(trace), block_size=4, pool=320,
-                                                    progress=False)])  # fmt: skip
+        figures.block_size_sweep([runs[0], half])
 
 
 def test_sharing_of_recorded_samples(trace: Path) -> None:
@@ -168,10 +164,9 @@ def test_sharing_of_recorded_samples(trace: Path) -> None:
 def test_a_timeline_of_v1_tells_what_the_simulation_counted() -> None:
     """The null block is in no share, and what is cached and free is apart; a wait is not known."""
     requests = [Request(str(i), 0.0, 1024, 40, (7, i)) for i in range(4)]
+    given: dict[str, Any] = {"pool": 1600, "record": True, "progress": False}
     for window in (None, 200):
-        run = simulate(
-            requests, policy="v1", pool=1600, sliding_window=window, record=True, progress=False
-        )
+        run = simulate(requests, policy="v1", sliding_window=window, **given)
         log = sources.log_of(run.timeline)
         steps = [i for i in range(len(log)) if log.at(i).batch]
         assert run.preemptions or window

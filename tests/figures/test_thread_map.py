@@ -71,11 +71,8 @@ def fills(figure: Figure, label: str, occurrence: int) -> list[str]:
     """The colours of the cells right of a label."""
     found = [text for text in figure.axes[0].texts if text.get_text() == label]
     y = sorted(text.get_position()[1] for text in found)[occurrence]
-    cells = [
-        patch
-        for patch in rectangles(figure)
-        if patch.get_y() <= y <= patch.get_y() + patch.get_height()
-    ]
+    tops = [(patch.get_y(), patch) for patch in rectangles(figure)]
+    cells = [patch for top, patch in tops if top <= y <= top + patch.get_height()]
     return [fill(patch) for patch in sorted(cells, key=lambda patch: patch.get_x())]
 
 

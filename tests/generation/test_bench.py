@@ -1,9 +1,6 @@
 """The language model's benchmark: its rows answer alike, and its clock counts work alone."""
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import torch
 from pagesim.generation import bench
 from pagesim.generation.bench import Copied, Meter, Work, naive, on_pages, requests, run
 from pagesim.kernels.tiny_llm.model import Model
+from tests.kernels.children import block_import, python
 
 
 @cache
@@ -126,14 +124,6 @@ def test_bad_options_are_named_before_any_work(
 
 
 def test_without_torch_the_extra_is_named(tmp_path: Path) -> None:
-    (tmp_path / "torch.py").write_text("raise ImportError('not here')")
-    done = subprocess.run(
-        [sys.executable, "-m", "pagesim.generation.bench"],
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "pagesim.generation.bench", path=block_import(tmp_path, "torch"))
     assert done.returncode == 1
     assert 'pip install "pagesim[kernels]"' in done.stderr.splitlines()[-1]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import cli
 from pagesim.generation import Vocabulary, vocabulary
+from tests.commands.runs import run
 
 pytest.importorskip("tokenizers")
 
@@ -37,12 +37,8 @@ def template(single: list[Any]) -> dict[str, Any]:
 
 SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
 FAILING: dict[str, dict[str, Any]] = {
-    "no unknown word": {
-        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"},
-    },
-    "no unknown piece": {
-        "model": {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]},
-    },
+    "no unknown word": {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}},
+    "no unknown piece": {"model": {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]}},
     "a special token that is not there": {
         "post_processor": template([{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, SEQUENCE])
     },
@@ -146,7 +142,6 @@ def test_a_command_says_it_in_a_line(
     vocab = {"a" * 40 + f"z{token}": token for token in range(66)}
     model = {"type": "WordLevel", "vocab": vocab, "unk_token": next(iter(vocab))}
     read(tmp_path, {"model": model, "decoder": replacing(BOMB, "b")})
-    with pytest.raises(SystemExit) as left:
-        cli.main(["generate", str(tmp_path), "--prompt", "a", "--max-tokens", "2"])
+    assert run("generate", tmp_path, "--prompt", "a", "--max-tokens", 2) == 2
     err = capfd.readouterr().err
-    assert left.value.code == 2 and err.count("\n") == 1 and "does not write" in err
+    assert err.count("\n") == 1 and "does not write" in err

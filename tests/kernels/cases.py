@@ -59,13 +59,8 @@ class Case:
 
     @property
     def arguments(self) -> tuple[torch.Tensor, ...]:
-        return (
-            self.q,
-            self.k_cache,
-            self.v_cache,
-            self.pages.block_tables(),
-            self.pages.seq_lens(),
-        )
+        pages = self.pages
+        return self.q, self.k_cache, self.v_cache, pages.block_tables(), pages.seq_lens()
 
     @property
     def named(self) -> dict[str, torch.Tensor]:

@@ -15,9 +15,12 @@ nightly = pytest.mark.skipif(
 
 
 def python(
-    *arguments: str, path: Path | None = None, **environment: str | None
+    *arguments: str | Path,
+    path: Path | None = None,
+    cwd: Path = ROOT,
+    **environment: str | None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python in the checkout; a variable given as None is unset, `path` is searched first."""
+    """Run Python on the checkout; a variable given as None is unset, `path` is searched first."""
     folders = [path, ROOT, os.environ.get("PYTHONPATH")]
     search = os.pathsep.join(str(folder) for folder in folders if folder)
     variables = {**os.environ, "PYTHONPATH": search}
@@ -32,7 +35,7 @@ def python(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
-        cwd=ROOT,
+        cwd=cwd,
         env=variables,
         timeout=300,
         check=False,

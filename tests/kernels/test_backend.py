@@ -31,10 +31,6 @@ REPORT = "\nfrom pagesim.kernels import backend\nprint(backend.main(['--json']))
 KEYS = {"mode", "reason", "device", "torch", "triton", "probe", "ok"}
 
 
-def has_gpu() -> bool:
-    return pytest.importorskip("torch").cuda.is_available()
-
-
 def test_json_is_one_object_and_agrees_with_this_process(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -114,7 +110,7 @@ def test_triton_imported_the_other_way_is_told_with_the_way_out() -> None:
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to import: {mode.decide().reason}")
     # The wrong way is the interpreter where there is a GPU, and the compiler where there is none.
-    wrong = "1" if has_gpu() else "0"
+    wrong = "1" if pytest.importorskip("torch").cuda.is_available() else "0"
     code = f"""
 import os
 os.environ["TRITON_INTERPRET"] = "{wrong}"

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pagesim
 from pagesim.kernels import backend, copy_blocks, swap_blocks
 from pagesim.kernels.block_copy import batches
 from tests.kernels.test_cache_write import bits, random_bits
@@ -93,26 +92,6 @@ def test_each_cache_has_its_own_strides() -> None:
     before = bits(wide[..., 17:]).clone()
     check_copy([k_cache], [wide[..., 1:17]], [(4, 0), (2, 3)])
     assert torch.equal(bits(wide[..., 17:]), before)
-
-
-def test_a_fork_writes_into_its_copy() -> None:
-    """Copy-on-write through the manager: the child's tokens stay, the parent's do not change."""
-    manager = pagesim.SelfAttnBlockSpaceManager(block_size=4, num_gpu_blocks=8, num_cpu_blocks=0)
-    parent = pagesim.Sequence(0, list(range(6)), 4)
-    manager.allocate(pagesim.SequenceGroup("0", [parent]))
-    parent.status = pagesim.SequenceStatus.RUNNING
-    child = parent.fork(1)
-    manager.fork(parent, child)
-    child.append_token_id(9, {9: pagesim.Logprob(0.0)})
-    pairs = manager.append_slots(child, 0)
-    old, new = manager.get_block_table(parent)[1], manager.get_block_table(child)[1]
-    assert pairs == [(old, new)]
-    k_caches, v_caches = layers(2, (8, 4, 1, 8), torch.float16)
-    kept = [bits(cache[old]).clone() for cache in k_caches]
-    copy_blocks(k_caches, v_caches, pair_tensor(pairs))
-    for cache, rows in zip(k_caches, kept, strict=True):
-        assert torch.equal(bits(cache[old]), rows)
-        assert torch.equal(bits(cache[new]), rows)
 
 
 def test_swap_out_and_in() -> None:

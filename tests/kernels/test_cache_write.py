@@ -52,14 +52,6 @@ def test_a_prompt_over_a_fragmented_table(dtype: torch.dtype) -> None:
     check_write(key, value, k_cache, v_cache, slots)
 
 
-def test_forks_write_into_their_own_pages() -> None:
-    made = pages.forked(prompt=6, grown=3, block_size=4)
-    slots = [slot for seq in range(3) for slot in made.slots(seq, first=6)]
-    key, value = (random_bits((9, 1, 16), torch.float32, seed) for seed in (0, 1))
-    k_cache, v_cache = torch.zeros(2, made.num_blocks, 4, 1, 16, device=backend.device())
-    check_write(key, value, k_cache, v_cache, slots)
-
-
 @settings(max_examples=20, deadline=None)
 @given(
     data=st.data(),

@@ -23,20 +23,16 @@ def test_an_error_just_above_the_bound_is_found_where_it_is(dtype: torch.dtype) 
         assert_matches_reference(wrong, *case.arguments)
 
 
-@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
-def test_what_is_no_number_is_wrong(number: str) -> None:
-    case = make_case(pages.fragmented([3, 20], block_size=4), heads=4)
+@pytest.mark.parametrize(
+    ("length", "number", "message"),
+    [(3, float(number), "head 2: .* is inf") for number in ("nan", "inf", "-inf")]
+    + [(0, 1e-3, "head 2")],  # an empty sequence must give zeros
+)
+def test_a_wrong_number_is_found_where_it_is(length: int, number: float, message: str) -> None:
+    case = make_case(pages.fragmented([length, 20], block_size=4), heads=4)
     out = case.run()
-    out[0, 2, 5] = float(number)
-    with pytest.raises(AssertionError, match=r"sequence 0, head 2: .* is inf"):
-        assert_matches_reference(out, *case.arguments)
-
-
-def test_an_empty_sequence_must_give_zeros() -> None:
-    case = make_case(pages.fragmented([0, 20], block_size=4), heads=4)
-    out = case.run()
-    out[0, 0, 0] = 1e-3
-    with pytest.raises(AssertionError, match="sequence 0, head 0"):
+    out[0, 2, 5] = number
+    with pytest.raises(AssertionError, match=f"sequence 0, {message}"):
         assert_matches_reference(out, *case.arguments)
 
 

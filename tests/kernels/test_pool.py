@@ -22,11 +22,8 @@ def test_a_layer_is_a_view_into_one_tensor() -> None:
             assert list(view.shape) == [5, 4, 2, 8] and view.is_contiguous()
             view.fill_(10 * half + layer)
             assert (whole[half, layer] == 10 * half + layer).all()
-    assert (pool.keys[0].dtype, pool.keys[0].device.type) == (torch.bfloat16, _device())
-
-
-def _device() -> str:
-    return torch.device(backend.device()).type
+    device = torch.device(backend.device())
+    assert (pool.keys[0].dtype, pool.keys[0].device.type) == (torch.bfloat16, device.type)
 
 
 def test_it_is_what_a_cache_engine_moves() -> None:

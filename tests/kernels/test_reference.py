@@ -94,22 +94,24 @@ class TestByHand:
         v[2, 0], v[0, 0] = 1.0, 5.0
         return [np.ones((1, 1, 1)), k, v, np.array([[2, 0]]), np.array([2])]
 
-    def test_plain(self, attention) -> None:
-        # Weights 2 : 6.
-        assert attention(*self.arguments()).item() == pytest.approx((2 * 1 + 6 * 5) / 8)
+    LOW, HIGH = (math.exp(math.tanh(2 * math.log(x))) for x in (2, 6))
 
-    def test_alibi_counts_from_the_query(self, attention) -> None:
-        # The older key gets exp(-slope): weights 2/4 : 6.
-        out = attention(*self.arguments(), alibi_slopes=[math.log(4)])
-        assert out.item() == pytest.approx((0.5 * 1 + 6 * 5) / 6.5)
-
-    def test_window_of_one_sees_the_query_alone(self, attention) -> None:
-        assert attention(*self.arguments(), sliding_window=1).item() == 5.0
-
-    def test_k_scale_comes_before_softcap_and_v_scale_last(self, attention) -> None:
-        out = attention(*self.arguments(), k_scale=2.0, softcap=1.0, v_scale=10.0)
-        low, high = (math.exp(math.tanh(2 * math.log(x))) for x in (2, 6))
-        assert out.item() == pytest.approx(10 * (low * 1 + high * 5) / (low + high))
+    @pytest.mark.parametrize(
+        ("options", "answer"),
+        [
+            ({}, (2 * 1 + 6 * 5) / 8),  # weights 2 : 6
+            # The older key gets exp(-slope): weights 2/4 : 6.
+            ({"alibi_slopes": [math.log(4)]}, (0.5 * 1 + 6 * 5) / 6.5),
+            ({"sliding_window": 1}, 5.0),  # it sees the query alone
+            # k_scale comes before softcap, and v_scale last.
+            (
+                {"k_scale": 2.0, "softcap": 1.0, "v_scale": 10.0},
+                10 * (LOW * 1 + HIGH * 5) / (LOW + HIGH),
+            ),
+        ],
+    )
+    def test_options(self, attention, options: dict, answer: float) -> None:
+        assert attention(*self.arguments(), **options).item() == pytest.approx(answer)
 
     def test_default_scale_is_one_over_root_of_head_dim(self, attention) -> None:
         q, k, v, tables, lens = self.arguments()

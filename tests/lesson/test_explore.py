@@ -10,6 +10,7 @@ import pytest
 import pagesim
 from pagesim import Timeline, UsageError
 from pagesim.lesson.explore import explore
+from tests.timeline.scenes import told
 
 widgets = pytest.importorskip("ipywidgets")
 
@@ -39,12 +40,8 @@ def message(box: Any) -> str:
 def test_each_kind_of_range_has_its_control() -> None:
     box = explore(scenario, block_size=[2, 4], blocks=(4, 16, 4), share=(0.0, 1.0), ends=False)
     kinds = {name: type(control).__name__ for name, control in controls(box).items()}
-    assert kinds == {
-        "block_size": "Dropdown",
-        "blocks": "IntSlider",
-        "share": "FloatSlider",
-        "ends": "Checkbox",
-    }
+    sliders = {"blocks": "IntSlider", "share": "FloatSlider"}
+    assert kinds == sliders | {"block_size": "Dropdown", "ends": "Checkbox"}
     blocks, share = controls(box)["blocks"], controls(box)["share"]
     assert (blocks.min, blocks.max, blocks.step) == (4, 16, 4)
     assert (share.min, share.max, share.step) == (0.0, 1.0, 0.01)
@@ -68,9 +65,7 @@ def test_without_defaults_they_begin_at_the_front() -> None:
 
 def test_a_text_is_a_field_in_which_a_reader_writes() -> None:
     def two(sentence: str = "Alice was beginning") -> Timeline:
-        story = pagesim.Story(gpu_blocks=4, block_size=2)
-        story.arrive(sentence)
-        return story.run
+        return told(sentence, gpu_blocks=4, block_size=2)
 
     box = explore(two, sentence="another one")
     field = controls(box)["sentence"]
@@ -156,9 +151,8 @@ def test_a_bad_range_names_the_parameter(bad: object, words: str) -> None:
 
 
 def test_parameters_and_ranges_must_fit() -> None:
-    with pytest.raises(
-        UsageError, match="watermark is not a parameter of the scenario; it has: block"
-    ):
+    message = "watermark is not a parameter of the scenario; it has: block"
+    with pytest.raises(UsageError, match=message):
         explore(scenario, watermark=(0.0, 0.1))
 
     def needs(blocks: int, other: int) -> Timeline:

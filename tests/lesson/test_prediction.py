@@ -3,8 +3,6 @@
 import contextlib
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pagesim
 from pagesim.lesson import progress_file
 from pagesim.lesson.agreement import agrees
 from pagesim.lesson.prediction import NONE_YET
+from tests.kernels.children import python
 
 
 @pytest.fixture(autouse=True)
@@ -193,13 +192,13 @@ def test_the_first_try_counts_and_the_last_is_known(beside: Path) -> None:
     assert kept["predictions"]["ch02 growth"] == {"first": False, "right": True}
 
 
-def test_another_process_knows_the_score() -> None:
+def test_another_process_knows_the_score(beside: Path) -> None:
     """A kernel that is restarted, or tomorrow's."""
     for code in (
         "import pagesim; pagesim.predict('ch02 growth', 1, lambda: 1)",
         "import pagesim; assert pagesim.score().right == 1",
     ):
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+        assert python("-c", code, cwd=beside).returncode == 0
 
 
 def test_exercises_keep_theirs_in_the_same_file(

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.kernels.children import python
 from tools.laid_out import LAID_OUT, ROOT, lay_out
 
 pytestmark = pytest.mark.ch00
@@ -38,13 +37,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for importer, imported in PLANTED.values():
         with (tree / file_of(importer)).open("a", encoding="utf-8") as file:
             file.write(f"\n\ndef planted():\n    import {imported}\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.imports"],
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "tools.imports", cwd=tree)
     assert done.returncode == 1, done.stdout + done.stderr
     _, *parts = re.split(r"^(.+)\n-+$", done.stdout.split("Broken contracts")[1], flags=re.M)
     return dict(zip(parts[::2], parts[1::2], strict=True))
@@ -72,6 +65,5 @@ def test_contributing_draws_the_layers() -> None:
     (floors,) = (each for each in contracts["contracts"] if each["id"] == "floors")
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     (drawn,) = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert [line.split() for line in drawn.splitlines()] == [
-        layer.split(" | ") for layer in floors["layers"]
-    ]
+    layers = [layer.split(" | ") for layer in floors["layers"]]
+    assert [line.split() for line in drawn.splitlines()] == layers

@@ -20,17 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 PATTERNS = tomllib.loads((ROOT / "tests/data/phrases.toml").read_text(encoding="utf-8"))
 
-COVERED = (
-    "*.md",
-    "docs/**/*",
-    "figures/**/*",
-    "kernels/**/*",
-    "notebooks/**/*",
-    "pagesim/**/*",
-    "tools/**/*",
-)
+FOLDERS = ("docs", "figures", "kernels", "notebooks", "pagesim", "tools")
+COVERED = ("*.md", *(f"{folder}/**/*" for folder in FOLDERS))
 """What is read: everything but the tests."""
-
 
 FSTRING = {
     getattr(tokenize, f"FSTRING_{part}", -1): part for part in ("START", "MIDDLE", "END")

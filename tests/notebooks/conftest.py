@@ -17,9 +17,8 @@ def make_notebook(tmp_path: Path) -> MakeNotebook:
     def make(*cells: str | tuple[str, str], name: str = "tiny.ipynb") -> Path:
         made = []
         for place, cell in enumerate(cells):
-            source, metadata = (
-                (cell, {}) if isinstance(cell, str) else (cell[0], {"tags": [cell[1]]})
-            )
+            source, *tags = (cell,) if isinstance(cell, str) else cell
+            metadata = {"tags": tags} if tags else {}
             made.append(new_code_cell(source, id=f"cell-{place}", metadata=metadata))
         path = tmp_path / name
         nbformat.write(new_notebook(cells=made), path)

@@ -67,7 +67,9 @@ def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:
 
     def found(order: int) -> float:
         def free(manager: v1.KVCacheManager, request: v1.Request) -> None:
-            manager.block_pool.free_blocks(manager.pop_blocks_for_free(request)[::order])
+            (table,) = manager.coordinator.single_type_managers
+            blocks = table.pop_blocks_for_free(request.request_id)
+            manager.block_pool.free_blocks(blocks[::order])
 
         space["free"] = free
         rate: float = space["found"](space["MOONCAKE"], 8000)

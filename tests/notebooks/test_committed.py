@@ -1,11 +1,11 @@
 """The chapters as they are committed: executed, clean, and with words for every picture."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 
+from tests.documents import Document
 from tests.notebooks.chapters import chapter, code_cells, every_chapter
 from tools.course import NOTEBOOKS, clean
 from tools.course.canonical import WIDGET, dumps
@@ -45,18 +45,6 @@ def test_knobs_leave_a_picture_where_nothing_can_be_turned(name: str) -> None:
             assert 'role="alert"' not in output.data["text/html"], cell.id
 
 
-class Images(HTMLParser):
-    """Collects the alt text (or None) of every image and the title of every iframe."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: list[str | None] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in {"img", "iframe"}:
-            self.words.append(dict(attrs).get("alt" if tag == "img" else "title"))
-
-
 def image_words(notebook: nbformat.NotebookNode) -> list[str | None]:
     words: list[str | None] = []
     for cell in notebook.cells:
@@ -70,9 +58,7 @@ def image_words(notebook: nbformat.NotebookNode) -> list[str | None]:
                 if mime.startswith("image/"):
                     words.append(output.metadata.get(mime, {}).get("alt"))
         for source in sources:
-            parser = Images()
-            parser.feed(source)
-            words += parser.words
+            words += Document(source).pictures
     return words
 
 

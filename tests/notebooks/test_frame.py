@@ -34,10 +34,8 @@ def under(head: str, text: str) -> list[str]:
     """The bullets below a line in bold type, or folded away below it."""
     _, found, rest = text.partition(f"{head}\n\n")
     assert found, f"{head} is missing"
-    return [
-        " ".join(line.removeprefix("* ").split())
-        for line in re.split(r"\n(?=\* )", rest.split("\n\n")[0])
-    ]
+    bullets = re.split(r"\n(?=\* )", rest.split("\n\n")[0])
+    return [" ".join(line.removeprefix("* ").split()) for line in bullets]
 
 
 @every_chapter

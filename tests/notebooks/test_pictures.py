@@ -17,11 +17,8 @@ WRITTEN = "# 1 · Pages\n\n![](attachment:here_kernels.svg)\n\nOne.\n\n![old](at
 def path(tmp_path: Path) -> Path:
     """A small chapter whose author has named two pictures, the second one in two cells."""
     said = new_code_cell("1", outputs=[new_output("stream", text="1\n")])
-    cells = [
-        new_markdown_cell(WRITTEN),
-        new_markdown_cell("## 2\n\n![](attachment:merge.svg)"),
-        said,
-    ]
+    texts = (WRITTEN, "## 2\n\n![](attachment:merge.svg)")
+    cells = [*map(new_markdown_cell, texts), said]
     target = tmp_path / "01_pages.ipynb"
     target.write_text(canonical.dumps(new_notebook(cells=cells)), encoding="utf-8")
     return target

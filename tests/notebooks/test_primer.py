@@ -30,9 +30,8 @@ def names(loop: ast.For) -> list[str]:
 
 
 def test_the_kernel_is_the_loop_of_section_3() -> None:
-    numpy, triton = (
-        loop(function(cell, name)) for cell, name in (("numpy", "attend"), ("own", "paged_kernel"))
-    )
+    places = ("numpy", "attend"), ("own", "paged_kernel")
+    numpy, triton = (loop(function(cell, name)) for cell, name in places)
     assert ast.unparse(numpy.target) == ast.unparse(triton.target) == "entry"
     assert [name for name in names(triton) if name != "place"] == names(numpy)
     for name in ("rescale", "m", "filled"):

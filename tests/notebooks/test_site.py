@@ -1,7 +1,7 @@
 """The site's pages, read without a browser: nothing from elsewhere, no TeX left, answers folded."""
 
+import itertools
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
@@ -9,55 +9,14 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import pagesim
+from tests.documents import Document
 from tests.notebooks.chapters import markdown
 from tools.course import NOTEBOOKS, site
 
 pytestmark = pytest.mark.ch00
 
-FETCHING = {"src", "srcset", "data", "poster", "action", "background"}
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-
-
-class Fetched(HTMLParser):
-    """Collects what a browser would ask for on its own, formulas, and folded answers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.urls: list[str] = []
-        self.formulas = 0
-        self.folded = 0
-        self.text: list[str] = []
-        self._inside = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._inside = tag
-        self.formulas += tag == "math"
-        self.folded += tag == "details" and ("class", "answer") in attrs
-        for name, value in attrs:
-            if name in FETCHING or (name == "href" and tag == "link"):
-                self.urls.append(value or "")
-            if name == "srcdoc":
-                self.feed_inner(value or "")
-            if name == "style":
-                self.urls += re.findall(r"url\(([^)]*)\)", value or "")
-
-    def handle_data(self, data: str) -> None:
-        if self._inside in {"style", "script"}:
-            self.urls += re.findall(r"(?:url\(|@import\s)([^)\s;]*)", data)
-        else:
-            self.text.append(data)
-
-    def feed_inner(self, page: str) -> None:
-        inner = Fetched()
-        inner.feed(page)
-        self.urls += inner.urls
-
-
-def parsed(html: str) -> Fetched:
-    page = Fetched()
-    page.feed(html)
-    return page
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +26,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def pages(written: list[Path]) -> dict[str, Fetched]:
+def pages(written: list[Path]) -> dict[str, Document]:
     """Every page of the site by its name."""
-    return {path.stem: parsed(path.read_text(encoding="utf-8")) for path in written}
+    return {path.stem: Document(path.read_text(encoding="utf-8")) for path in written}
 
 
-def test_no_page_fetches_anything(pages: dict[str, Fetched]) -> None:
+def test_no_page_fetches_anything(pages: dict[str, Document]) -> None:
     for name, page in pages.items():
         outside = [url for url in page.urls if not url.strip("'\"").startswith(("data:", "#"))]
         assert outside == [], name
@@ -83,18 +42,23 @@ def test_every_link_leads_somewhere(written: list[Path]) -> None:
     """Among them those to the exercises, which are also on the site."""
     exercises = 0
     for page in written:
-        for link in re.findall(r'<a [^>]*href="([^"#:]+)"', page.read_text(encoding="utf-8")):
+        for link in re.findall(r'<a [^>]*href="([^"#:]+)[^":]*"', page.read_text(encoding="utf-8")):
             assert (page.parent / link).is_file(), f"{page.name} links to {link}"
             exercises += link.startswith("exercises/")
     assert exercises == len(list(NOTEBOOKS.glob("*.ipynb")))
 
 
-def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
+def test_every_picture_has_its_words(pages: dict[str, Document]) -> None:
+    for name, page in pages.items():
+        assert all(words and len(words.split()) >= 3 for words in page.pictures), name
+
+
+def test_every_formula_is_mathml(pages: dict[str, Document]) -> None:
     total = 0
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         texts = [CODE.sub("", text) for text in markdown(nbformat.read(path, as_version=4))]
         formulas = sum(len(FORMULA.findall(text)) for text in texts)
-        assert pages[path.stem].formulas == formulas, path.stem
+        assert len(pages[path.stem].all("math")) == formulas, path.stem
         total += formulas
     assert total > 20
 
@@ -108,9 +72,10 @@ def test_tex_becomes_mathml_and_no_command_is_left() -> None:
     tex = r"$$\left\lfloor \frac{a}{b} \right\rfloor \cdot e^{m_\text{old}}$$ and $\ell_1$ in `$x`"
     made = chapter(new_markdown_cell(tex))
     page = site.render(made, [made])
-    read = parsed(page)
-    assert read.formulas == 2
-    text = "".join(read.text)
+    read = Document(page)
+    assert len(read.all("math")) == 2
+    texts = [read.texts[tag] for tag in read.texts if tag not in ("style", "script")]
+    text = "".join(itertools.chain(*texts))
     assert "$x" in text and text.count("$") == 1
     assert "\\" not in text
     assert "<mfrac>" in page and 'display="block"' in page
@@ -124,7 +89,7 @@ def test_the_answer_to_a_prediction_is_folded() -> None:
     ]
     made = chapter(*cells)
     page = site.render(made, [made])
-    assert parsed(page).folded == 1
+    assert Document(page).folded == 1
     folded = re.findall(r"<details.*?</details>", page, re.DOTALL)
     assert len(folded) == 1 and "hidden" in folded[0] and "in sight" not in folded[0]
     assert "hidden" not in page.replace(folded[0], "")
@@ -145,10 +110,8 @@ def test_chapters_lead_to_their_neighbours() -> None:
 
 
 def test_the_index_has_a_card_for_each_chapter_and_the_first_player() -> None:
-    shown = [
-        new_output("execute_result", {"text/html": f'<div class="pagesim-player">{name}</div>'})
-        for name in ("first", "second")
-    ]
+    players = [f'<div class="pagesim-player">{name}</div>' for name in ("first", "second")]
+    shown = [new_output("execute_result", {"text/html": player}) for player in players]
     plain, playing = chapter(name="00_a"), chapter(new_code_cell("run", outputs=shown), name="01_b")
     page = site.index([plain, playing])
     assert page.count("<article>") == page.count("about 5 minutes") == 2

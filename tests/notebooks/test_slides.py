@@ -7,7 +7,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from pagesim.lesson.prediction import NONE_YET
-from tests.notebooks.test_site import parsed
+from tests.documents import Document
 from tools.course import NOTEBOOKS, site, slides
 
 pytestmark = pytest.mark.ch00
@@ -32,9 +32,8 @@ def columns(*cells: NotebookNode) -> list[list[slides.Slide]]:
 
 
 def test_a_section_is_a_column_and_its_slides_say_which() -> None:
-    first, second = columns(
-        printing("0", "x"), new_markdown_cell("## 1. B\ntext"), printing("one\n" * 20, "long")
-    )
+    long = printing("one\n" * 20, "long")
+    first, second = columns(printing("0", "x"), new_markdown_cell("## 1. B\ntext"), long)
     assert [slide.text for slide in first] == ["# 1 · A"]
     assert first[0].code == "x", "a short output stands below its text"
     assert [(slide.heading, slide.code) for slide in second] == [("", ""), ("1. B", "long")]
@@ -65,10 +64,8 @@ def test_a_long_text_is_cut_between_paragraphs_but_not_within_an_answer() -> Non
     assert [text[:4] for text in texts] == ["one.", "two.", "<det"]
     assert texts[2].endswith("</details>") and "more" in texts[2]
     head, rest = "a. " * 300, "* " + "b " * 400
-    assert list(slides.parts(f"{head}\n\n**In vLLM**\n\n{rest}")) == [
-        head,
-        f"**In vLLM**\n\n{rest}",
-    ]
+    today = f"**In vLLM**\n\n{rest}"
+    assert list(slides.parts(f"{head}\n\n{today}")) == [head, today]
 
 
 def test_the_chapters_ask_for_nothing_outside_of_their_folder(reveal: Path, tmp_path: Path) -> None:
@@ -76,7 +73,7 @@ def test_the_chapters_ask_for_nothing_outside_of_their_folder(reveal: Path, tmp_
     assert len(written) == len(list(NOTEBOOKS.glob("*.ipynb")))
     folded = 0
     for path in written:
-        page = parsed(path.read_text(encoding="utf-8"))
+        page = Document(path.read_text(encoding="utf-8"))
         outside = [url for url in page.urls if not url.strip("'\"").startswith(("data:", "#"))]
         assert sorted(outside) == ["reveal/dist/reveal.css", "reveal/dist/reveal.js"], path.name
         assert all((path.parent / url).is_file() for url in outside)

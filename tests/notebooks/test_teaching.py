@@ -18,6 +18,9 @@ BANK = re.findall(
 NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen", 15: "fifteen", 16: "sixteen"}
 ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
 
+PLANS = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]
+KNOWN = {each.number: each for each in exercises.all()}
+
 
 def test_the_folder_that_a_student_opens_has_no_answers() -> None:
     """JupyterLab lists what lies beside the chapters."""
@@ -41,55 +44,44 @@ def test_an_answer_of_the_bank(number: str, code: str, asked: str, answer: str) 
 
 @pytest.mark.parametrize(("words", "number", "wrong"), ROWS)
 def test_a_misconception_is_that_of_the_exercise(words: str, number: str, wrong: str) -> None:
-    (exercise,) = [each for each in exercises.all() if each.number == number]
-    assert exercise.mistakes[wrong].misconception == words
+    assert KNOWN[number].mistakes[wrong].misconception == words
 
 
 def test_the_exercises_that_it_names_are_there() -> None:
-    known = {each.number for each in exercises.all()}
-    plans = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]
-    named = re.findall(r"(?<![\d.])(\d{1,2}\.\d)(?![\d.])", plans)
+    named = re.findall(r"(?<![\d.])(\d{1,2}\.\d)(?![\d.])", PLANS)
     assert len(named) > 40
-    assert set(named) <= known
+    assert set(named) <= KNOWN.keys()
 
 
 def test_the_numbers_are_those_of_the_registry_and_the_chapters() -> None:
-    known = {each.number: each for each in exercises.all()}
     texts = [path.read_text(encoding="utf-8") for path in NOTEBOOKS.glob("*.ipynb")]
     reading = sum(int(re.findall(r"about (\d+) minutes", text)[0]) for text in texts)
     six = TEXT[TEXT.index("| session |") : TEXT.index("## Two weeks")]
     plan = six.split("\n\n")[0]
     numbers = set(re.findall(r"(?<= )\d{1,2}\.\d(?=[, ])", plan))
-    used = [known[number] for number in sorted(numbers)]
+    used = [KNOWN[number] for number in sorted(numbers)]
     words_of_all = " ".join(TEXT.split())
     for words in (
         f"{NUMBERS[len(texts)]} chapters take about {reading / 60:.0f} hours",
-        f"There are more than {len(known) // 10}0",
+        f"There are more than {len(KNOWN) // 10}0",
         f"use {len(used)} of them, worth {sum(each.points for each in used)} points",
-        f"more than {sum(len(e.mistakes) for e in known.values()) // 100}00 typical wrong answers",
+        f"more than {sum(len(e.mistakes) for e in KNOWN.values()) // 100}00 typical wrong answers",
     ):
         assert words in words_of_all
 
 
 def test_the_exercises_of_a_session_and_of_a_lab_fit_into_it() -> None:
-    known = {each.number: each for each in exercises.all()}
-    plans = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]
-    starred = re.findall(r"(\d+\.\d) (★+)", plans)
-    assert all(len(stars) == known[number].stars for number, stars in starred)
-    labs = [
-        row.split(" | ")[2].split(", or ")
-        for row in re.findall(r"^\| \d+ \| chapter.+", plans, re.M)
-    ]
-    classes = re.findall(r"^\| \d \| (.+?) \| (\d+) to (\d+) \| (.+?) \| (\d+)", plans, re.M)
+    starred = re.findall(r"(\d+\.\d) (★+)", PLANS)
+    assert all(len(stars) == KNOWN[number].stars for number, stars in starred)
+    rows = re.findall(r"^\| \d+ \| chapter.+", PLANS, re.M)
+    labs = [row.split(" | ")[2].split(", or ") for row in rows]
+    classes = re.findall(r"^\| \d \| (.+?) \| (\d+) to (\d+) \| (.+?) \| (\d+)", PLANS, re.M)
     assert len(labs) == 10 and len(classes) == 6
     for lab in (one for each in labs for one in each):
         assert longest(lab) <= 90, lab
     for row, least, most, home, at_home in classes:
-        assert (shortest(row), longest(row), shortest(home)) == (
-            int(least),
-            int(most),
-            int(at_home),
-        )
+        told = [int(minutes) for minutes in (least, most, at_home)]
+        assert [shortest(row), longest(row), shortest(home)] == told
         assert longest(row) <= 35, row
 
 

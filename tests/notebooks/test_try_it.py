@@ -80,9 +80,8 @@ def test_every_try_it_line_is_in_the_table(name: str) -> None:
     sentences = {number: sentence for number, (sentence, _) in lines_of(name).items()}
     assert lines.keys() == sentences.keys()
     for number, sentence in sentences.items():
-        assert sentence in lines[number], (
-            f"{name}, Try it {number}: the table says what it does not"
-        )
+        where = f"{name}, Try it {number}"
+        assert sentence in lines[number], f"{where}: the table says what it does not"
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -44,13 +44,9 @@ def no_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def stderr_lines(path: Path) -> list[str]:
     """Run a notebook; everything it printed to stderr, line by line."""
     notebook = asyncio.run(run(path))
-    return [
-        line
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if output.output_type == "stream" and output.name == "stderr"
-        for line in output.text.splitlines()
-    ]
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    errors = [output.text for output in outputs if output.get("name") == "stderr"]
+    return [line for text in errors for line in text.splitlines()]
 
 
 def test_triton_is_really_hidden(no_triton: None, make_notebook) -> None:

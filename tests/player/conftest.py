@@ -60,7 +60,6 @@ def node() -> Iterator[Node]:
         text=True,
     ) as process:
         asks, answers = process.stdin, process.stdout
-        assert asks is not None and answers is not None
 
         def call(code: str, run: Any = "", **given: Any) -> Any:
             given["data"] = _packed(run)

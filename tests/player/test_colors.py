@@ -4,8 +4,8 @@ import gzip
 import re
 from typing import Any
 
-import matplotlib as mpl
 import pytest
+from matplotlib.patches import Rectangle
 
 import pagesim
 from pagesim.figures import block_layout, style
@@ -14,6 +14,7 @@ from pagesim.player import colors, sheet, static_svg
 from pagesim.player.cache_view import CacheView
 from pagesim.timeline import display, file
 from tests.e2e import scenes
+from tests.figures.charts import fill
 
 LOOKS = """
 return [...run.places.keys()].map((name) => [name, run.look(name).color, run.look(name).pattern]);
@@ -50,8 +51,7 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
     assert {f"s{name}": color for name, (color, _) in played.items() if name != 3} == {
         name: view.color(name) for name in view.tables
     }
-    painted = {mpl.colors.to_hex(patch.get_facecolor()).upper()
-               for patch in block_layout(view).findobj(mpl.patches.Rectangle)}  # fmt: skip
+    painted = set(map(fill, block_layout(view).findobj(Rectangle)))
     assert painted & set(colors.OKABE_ITO) == set(colors.OKABE_ITO[1:5])
 
 
@@ -95,6 +95,5 @@ def test_python_and_the_player_have_one_palette(node: Any) -> None:
     assert tuple(palette) == style.OKABE_ITO == colors.OKABE_ITO
     lines = [sheet.LINES.get(sign, "") for sign in colors.PATTERNS]
     assert patterns == lines
-    assert [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)] == list(
-        colors.PATTERNS
-    )
+    drawn = [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)]
+    assert drawn == list(colors.PATTERNS)

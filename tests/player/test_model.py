@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import pagesim
 from tests.player import samples
 from tests.player.conftest import NodeError
 from tests.timeline import applier
+from tests.timeline.scenes import told
 
 GPU = samples.GPU
 RUNS = {
@@ -47,9 +47,8 @@ def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
     code = "return [1, 4, 6].map((i) => run.percent(i));"
     found = node(code, text)
     parts = [(3, 1, 0), (6, 0, 2), (4, 0, 2)]
-    assert found == [
-        pytest.approx([100 * slots / 12 for slots in (*part, 12 - sum(part))]) for part in parts
-    ]
+    shares = [[100 * slots / 12 for slots in (*part, 12 - sum(part))] for part in parts]
+    assert found == [pytest.approx(share) for share in shares]
 
 
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
@@ -244,8 +243,5 @@ def test_from_where_it_asks(node: Any) -> None:
 
 
 def test_percents_are_of_the_blocks_that_can_be_held(node: Any) -> None:
-    story = pagesim.Story(gpu_blocks=8, block_size=4, engine="v1")
-    story.arrive(range(8))
-    code = "return run.percent(run.steps);"
-    found = node(code, story.run)
+    found = node("return run.percent(run.steps);", told(range(8), engine="v1"))
     assert found == pytest.approx([100 * part / 7 for part in (2, 0, 0, 5)]), "not the null block"

@@ -4,43 +4,15 @@ import base64
 import gzip
 import hashlib
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 import pagesim.player.page as made
 from pagesim.player.notebook import notebook_html
+from tests.documents import Document
 from tests.player import samples
 from tests.player.conftest import NodeError
-
-Tag = tuple[str, dict[str, str | None]]
-
-
-class Document(HTMLParser):
-    """The tags of a document, and the texts inside them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[Tag] = []
-        self.texts: dict[str, list[str]] = {}
-        self._inside = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._inside = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        self.texts.setdefault(self._inside, []).append(data)
-
-    def only(self, tag: str) -> dict[str, str | None]:
-        (found,) = [attributes for name, attributes in self.tags if name == tag]
-        return found
 
 
 def page_of(sample: Any, title: str = "a title", alt: str = "in words") -> str:
@@ -49,7 +21,7 @@ def page_of(sample: Any, title: str = "a title", alt: str = "in words") -> str:
 
 def test_the_policy_allows_its_script_what_it_unpacks_and_its_style() -> None:
     document = Document(page_of(samples.sharing()))
-    (policy,) = [a["content"] for t, a in document.tags if t == "meta" and "http-equiv" in a]
+    (policy,) = [meta["content"] for meta in document.all("meta") if "http-equiv" in meta]
     allowed = dict(part.split(" ", 1) for part in (policy or "").split("; "))
     assert document.only("script") == document.only("style") == {}
     (loader,), (style,) = document.texts["script"], document.texts["style"]

@@ -38,15 +38,10 @@ def test_a_wrong_reason_belongs_to_what_is_asked(node: Any) -> None:
         "block 4 is number 3 in the GPU free list",
     ]
     swap = scenes.small()  # 2 writes into block 2, 3 forks s0, 4 copies, 5 swaps s1 out, 7 ends s2
-    assert reasons(node, swap, Question(2, "?", "written"), 0, 1, 12) == [
-        "block 0 is full",
-        "block 1 belongs to s0",
-        "block 12 is on the CPU",
-    ]
-    assert reasons(node, swap, Question(5, "?", "swapped to"), 2, 13) == [
-        "block 2 is on the GPU",
-        "block 13 is number 2 in the CPU free list",
-    ]
+    said = reasons(node, swap, Question(2, "?", "written"), 0, 1, 12)
+    assert said == ["block 0 is full", "block 1 belongs to s0", "block 12 is on the CPU"]
+    said = reasons(node, swap, Question(5, "?", "swapped to"), 2, 13)
+    assert said == ["block 2 is on the GPU", "block 13 is number 2 in the CPU free list"]
     assert reasons(node, swap, Question(5, "?", "swapped"), 0) == ["block 0 stays with s0 and s2"]
 
 
@@ -58,14 +53,10 @@ def test_a_wrong_choice_of_a_cached_block(node: Any) -> None:
         story.arrive(tokens)
     run = story.run
     found, evicted = run.find(kind="hit")[0], run.find(kind="evict")[0]
-    assert reasons(node, run, Question(found, "?", "found"), 1, 3) == [
-        "block 1 holds other tokens",
-        "block 3 is not cached",
-    ]
-    assert reasons(node, run, Question(evicted, "?", "evicted"), 0, 2) == [
-        "block 0 belongs to s2",
-        "block 2 keeps its content",
-    ]
+    said = reasons(node, run, Question(found, "?", "found"), 1, 3)
+    assert said == ["block 1 holds other tokens", "block 3 is not cached"]
+    said = reasons(node, run, Question(evicted, "?", "evicted"), 0, 2)
+    assert said == ["block 0 belongs to s2", "block 2 keeps its content"]
 
 
 EACH = """
@@ -118,7 +109,6 @@ def test_a_reason_knows_the_lists_of_the_engine(node: Any) -> None:
 def test_a_row_is_reserved_whole(node: Any) -> None:
     requests = [pagesim.workload.Request(f"r{i}", 0.0, 6, 5) for i in range(2)]
     run = record_max(requests, pool=80, max_model_len=20, unit=4).timeline
-    assert run is not None
     why = why_of(node, run, Question(run.find(kind="take")[0], "?", which="last"))
     assert "20 slots" in why
 

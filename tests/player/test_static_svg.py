@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-import pagesim
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
@@ -15,6 +14,7 @@ from pagesim.player.static_svg import Still, static_svg
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
 from tests.player import samples
+from tests.timeline.scenes import told
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -78,8 +78,7 @@ def test_the_fill_says_how_many_tokens() -> None:
 
 
 def test_cached_blocks_and_the_null_block_are_marked() -> None:
-    head, events = samples.caching()
-    root = ElementTree.fromstring(static_svg(head, samples.states(head, events)[8], "x"))
+    root = drawn(samples.caching(), 8)
     words = texts(root)
     assert {"upper corner: cached", "grey: cached, unused", "lower corner: computed"} <= set(words)
     assert words.count("unused") == 3, "all of the GPU"
@@ -109,9 +108,7 @@ def test_contiguous_memory_is_a_strip() -> None:
 
 
 def test_a_word_too_wide_is_squeezed_and_a_longer_one_left_out() -> None:
-    story = pagesim.Story(gpu_blocks=4, block_size=4)
-    story.arrive("a beginning incomprehensibilities")
-    root = ElementTree.fromstring(still_picture(story.run))
+    root = ElementTree.fromstring(still_picture(told("a beginning incomprehensibilities")))
     squeezed = {node.text for node in root.iter(f"{SVG}text") if node.get("textLength")}
     assert squeezed == {"beginning"} and "incomprehensibilities" not in texts(root)
 
@@ -132,20 +129,12 @@ def test_hostile_names_are_text(step: int) -> None:
 
 def test_a_large_state_is_counted_and_stays_small() -> None:
     ids, tokens = list(range(1000)), list(range(2000))
-    state = samples.empty_state(1001, 1) | {
-        "tables": [[7, ids, tokens]],
-        "refs": [[i, 1] for i in ids],
-    }
+    state = samples.empty_state(1001, 1)
+    state |= {"tables": [[7, ids, tokens]], "refs": [[i, 1] for i in ids]}
     state["lists"][0] = [1000]
     text = static_svg(samples.header(1001, 1, 2, []), state, "many")
     assert len(text) < 60_000
     assert "+992" in texts(ElementTree.fromstring(text))
-
-
-def test_the_same_bytes_each_time() -> None:
-    head, events = samples.caching()
-    state = samples.states(head, events)[7]
-    assert static_svg(head, state, "x") == static_svg(dict(head), dict(state), "x")
 
 
 def test_words() -> None:
@@ -164,9 +153,8 @@ def test_words() -> None:
 
 
 def test_a_run_that_ends_empty_shows_the_last_step_with_blocks() -> None:
-    story = pagesim.Story(gpu_blocks=4, block_size=4)
-    story.arrive("Alice was beginning to get").leave()
-    shown = " ".join(ElementTree.fromstring(still_picture(story.run)).itertext())
+    run = told("Alice was beginning to get", leave=True)
+    shown = " ".join(ElementTree.fromstring(still_picture(run)).itertext())
     assert "beginning" in shown and "no sequence holds any blocks" not in shown
 
 

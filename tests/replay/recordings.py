@@ -14,7 +14,7 @@ V0 = sorted(DATA.glob("*-*-[0-9]*.jsonl.gz"))
 GRADING = Path(exercises.__file__).parent / "ch09" / "recordings"
 V1 = sorted([*DATA_V1.glob("*.jsonl.gz"), *GRADING.glob("*.jsonl.gz")])
 
-V1_GROUPS = sorted((DATA / "v1_groups").glob("*.jsonl.gz"))
+V1_GROUPS = sorted((DATA / "v1_groups").glob("*-2[0-9]*.jsonl.gz"))
 """Of V1 with several KV cache groups."""
 
 

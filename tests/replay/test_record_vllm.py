@@ -6,7 +6,6 @@ under vLLM's names. So that proves the file, the refusals and the path to the pl
 """
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,9 @@ from types import ModuleType
 
 import pytest
 
-from pagesim import cli
 from pagesim.replay import record_vllm, replay_file
+from tests.commands.runs import Shell
+from tests.kernels.children import python
 from tests.replay.engine import ROOT, STUB
 from tests.replay.recordings import lines_of, write
 
@@ -42,13 +42,10 @@ def test_these_runs_have_seen_everything() -> None:
     assert any(line.get("op") == "schedule" and line["ret"]["preempted"] for line in lines)
     assert any("stops" in line.get("args", ()) for line in lines)
     assert any("salt" in line.get("args", ()) for line in lines)
-    assert {line["config"]["cache"]["sliding_window"] for line in lines if "config" in line} == {
-        None,
-        48,
-    }
-    assert any(
-        call[0] == "touch" for line in lines for call in line.get("state", {}).get("pool", ())
-    )
+    headers = [line for line in lines if "config" in line]
+    assert {header["config"]["cache"]["sliding_window"] for header in headers} == {None, 48}
+    calls = [call for line in lines for call in line.get("state", {}).get("pool", ())]
+    assert any(call[0] == "touch" for call in calls)
 
 
 @pytest.mark.parametrize("key", ["pool", "cached", "reqs", "queued"])
@@ -64,14 +61,7 @@ def alone(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the script, copied beside nothing, in a process of its own."""
     copy = path.parent / "copied.py"
     copy.write_text(SCRIPT)
-    where = os.pathsep.join([str(STUB), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, str(copy), str(path), *options],
-        env={**os.environ, "PYTHONPATH": where, "STUB_VLLM": "0.33.0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    return python(str(copy), str(path), *options, path=STUB, STUB_VLLM="0.33.0")
 
 
 def here(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> None:
@@ -134,13 +124,7 @@ def test_an_unknown_release_is_refused_by_name(
 def test_where_vllm_is_not_installed_a_line_says_so(tmp_path: Path) -> None:
     copy = tmp_path / "copied.py"
     copy.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "-P", str(copy), str(tmp_path / "run.jsonl")],
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-P", str(copy), str(tmp_path / "run.jsonl"), PYTHONPATH=None)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert "vLLM" in done.stderr and sys.executable in done.stderr
     assert not (tmp_path / "run.jsonl").exists()
@@ -159,6 +143,4 @@ def test_the_file_needs_the_standard_library_alone() -> None:
 
 
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["replay", "--recorder"])
-    assert left.value.code == 0 and capsys.readouterr().out == SCRIPT
+    assert Shell(capsys)("replay", "--recorder") == SCRIPT

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pagesim import cli
 from pagesim.replay import replay_file
 from pagesim.replay.record_vllm import recording
+from tests.commands.runs import Shell
 from tests.replay.engine import ABORTED, Engine
 from tests.replay.recordings import lines_of
 
@@ -26,10 +26,9 @@ def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(
     ops = [line.get("op") for line in lines_of(path)[1:]]
     assert ops[-3:] == ["abort", "reset_prefix_cache", "end"] and len(ops) > 40
     page = path.with_suffix(".html")
-    with pytest.raises(SystemExit) as left:
-        cli.main(["replay", str(path), "-o", str(page)])
-    assert left.value.code == 0 and page.stat().st_size > 10_000
-    assert f"{len(ops)} of {len(ops)} operations compared" in capsys.readouterr().out
+    out = Shell(capsys)("replay", path, "-o", page)
+    assert f"{len(ops)} of {len(ops)} operations compared" in out
+    assert page.stat().st_size > 10_000
 
 
 def test_a_hook_of_the_server_records_its_scheduler(
@@ -75,11 +74,8 @@ def test_tokens_are_hashed_and_equal_prefixes_stay_equal(vllm: ModuleType, tmp_p
             llm.add("c", other)
             llm.step(a=12, b=13, c=14)
         lines = lines_of(path)
-        prompts = {
-            line["args"]["request"]: line["args"]["prompt"]
-            for line in lines
-            if line.get("op") == "add"
-        }
+        adds = [line["args"] for line in lines if line.get("op") == "add"]
+        prompts = {args["request"]: args["prompt"] for args in adds}
         sampled = [line["args"]["tokens"]["a"][0] for line in lines if line.get("op") == "update"]
         written.append([prompts["a"], prompts["b"], prompts["c"], sampled])
         assert replay_file(path).mismatch is None

@@ -19,35 +19,33 @@ POOL, LONGEST = 80, 32
 
 
 def run(
-    policy: MemoryPolicy, requests: list[Request], seats: int = 9, budget: int = 64
+    policy: MemoryPolicy, *lengths: tuple[float, int, int], seats: int = 9, budget: int = 64
 ) -> tuple[WasteLog, Outcomes, Clock]:
+    requests = [Request(str(i), *row) for i, row in enumerate(lengths)]
     log, outcomes, clock = WasteLog(policy.pool), Outcomes(requests), Clock()
     serve(BaselineServer(policy, LONGEST, seats, budget), requests, log, outcomes, clock)
     log.check()
     return log, outcomes, clock
 
 
-def requests(*lengths: tuple[float, int, int]) -> list[Request]:
-    return [Request(str(i), *row) for i, row in enumerate(lengths)]
+def oracle(pool: int = 64) -> ContiguousPolicy:
+    return ContiguousPolicy(pool, LONGEST, "oracle")
 
 
 def test_waiting_for_a_seat_makes_nothing_external() -> None:
-    policy = ContiguousPolicy(64, LONGEST, "oracle")
-    log, outcomes, _ = run(policy, requests((0, 4, 4), (0, 4, 4)), seats=1)
+    log, outcomes, _ = run(oracle(), (0, 4, 4), (0, 4, 4), seats=1)
     assert list(outcomes.first_scheduled) == [0, 4]
     assert (log.at(0).external, log.at(0).free) == (0, 56)
 
 
 def test_a_prompt_beyond_the_budget_of_an_iteration_waits_for_the_next() -> None:
-    policy = ContiguousPolicy(64, LONGEST, "oracle")
-    log, outcomes, _ = run(policy, requests((0, 8, 8), (0, 8, 8)), budget=15)
+    log, outcomes, _ = run(oracle(), (0, 8, 8), (0, 8, 8), budget=15)
     assert list(outcomes.first_scheduled) == [0, 1]
     assert (log.at(0).external, log.at(0).free) == (0, 48)
 
 
 def test_the_clock_jumps_to_the_next_arrival_when_nothing_runs() -> None:
-    policy = ContiguousPolicy(64, LONGEST, "oracle")
-    log, outcomes, _ = run(policy, requests((1.5, 4, 1), (10, 4, 1)))
+    log, outcomes, _ = run(oracle(), (1.5, 4, 1), (10, 4, 1))
     assert list(log.seconds) == [1.5, 2.5, 10, 11]
     assert [log.at(i).batch for i in range(4)] == [0, 1, 0, 1]
     assert log.iterations == 2
@@ -55,24 +53,21 @@ def test_the_clock_jumps_to_the_next_arrival_when_nothing_runs() -> None:
 
 
 def test_a_request_that_arrives_during_an_iteration_waits_for_its_end() -> None:
-    policy = ContiguousPolicy(64, LONGEST, "oracle")
-    _, outcomes, _ = run(policy, requests((0, 4, 4), (0.5, 4, 1)))
+    _, outcomes, _ = run(oracle(), (0, 4, 4), (0.5, 4, 1))
     assert list(outcomes.first_scheduled) == [0, 1]
     assert list(outcomes.latency("queueing")) == [0, 0.5]
 
 
 def test_static_batches_follow_one_another() -> None:
-    _, outcomes, _ = run(StaticPolicy(70, LONGEST), requests(*[(0, 4, n) for n in (2, 5, 1, 1)]))
+    _, outcomes, _ = run(StaticPolicy(70, LONGEST), *[(0, 4, n) for n in (2, 5, 1, 1)])
     assert list(outcomes.first_scheduled) == [0, 0, 5, 5]
     assert list(outcomes.finished) == [2, 5, 6, 6]
 
 
 def test_what_can_never_be_served_is_ignored_and_holds_nobody_up() -> None:
     too_long, beyond_budget, no_room = (0, 20, 13), (0, 17, 1), (0, 9, 8)
-    policy = ContiguousPolicy(16, LONGEST, "oracle")
-    _, outcomes, _ = run(
-        policy, requests(too_long, (0, 4, 4), beyond_budget, no_room, (0, 4, 4)), budget=16
-    )
+    stream = too_long, (0, 4, 4), beyond_budget, no_room, (0, 4, 4)
+    _, outcomes, _ = run(oracle(16), *stream, budget=16)
     assert list(outcomes.ignored) == [1, 0, 1, 1, 0]
     assert (outcomes.num_ignored, outcomes.num_finished) == (3, 2)
     assert len(outcomes.latency("normalized")) == 2
@@ -80,10 +75,9 @@ def test_what_can_never_be_served_is_ignored_and_holds_nobody_up() -> None:
 
 def test_progress_counts_the_ignored_and_the_finished() -> None:
     done: list[int] = []
-    stream = requests((0, 30, 30), (0, 4, 1), (0, 4, 2))
-    policy = ContiguousPolicy(64, LONGEST, "oracle")
-    server = BaselineServer(policy, LONGEST, 9, 64)
-    serve(server, stream, WasteLog(64), Outcomes(stream), Clock(), done.append)
+    stream = [Request(str(i), 0, *row) for i, row in enumerate([(30, 30), (4, 1), (4, 2)])]
+    server, outcomes = BaselineServer(oracle(), LONGEST, 9, 64), Outcomes(stream)
+    serve(server, stream, WasteLog(64), outcomes, Clock(), done.append)
     assert done == [1, 2, 3]
 
 
@@ -93,7 +87,7 @@ def test_a_policy_that_refuses_for_ever_is_an_error_and_no_endless_loop() -> Non
             return False
 
     with pytest.raises(UsageError, match="though nothing runs"):
-        run(Never(64), requests((0, 1, 1)))
+        run(Never(64), (0, 1, 1))
 
 
 # -- against sums that are taken afresh ----------------------------------------------------------
@@ -139,31 +133,33 @@ def recount(
 STREAMS = st.lists(
     st.tuples(st.integers(0, 12), st.integers(1, 20), st.integers(1, 12)), min_size=1, max_size=14
 )
-ASKED: dict[str, Callable[[Request], int]] = {
-    "max": lambda request: LONGEST,
-    "pow2": lambda request: min(
-        request.prompt_tokens + 2 ** (request.output_tokens - 1).bit_length(), LONGEST
-    ),
-    "oracle": lambda request: request.total_tokens,
-    "static": lambda request: LONGEST,
-    "token": lambda request: 0,
+
+
+def pow2(request: Request) -> int:
+    return min(request.prompt_tokens + 2 ** (request.output_tokens - 1).bit_length(), LONGEST)
+
+
+# Each policy, and how many slots a request asks it for.
+POLICIES: dict[str, tuple[Callable[[], MemoryPolicy], Callable[[Request], int]]] = {
+    "max": (lambda: ContiguousPolicy(POOL, LONGEST, "max"), lambda request: LONGEST),
+    "pow2": (lambda: ContiguousPolicy(POOL, LONGEST, "pow2"), pow2),
+    "oracle": (lambda: oracle(POOL), lambda request: request.total_tokens),
+    "static": (lambda: StaticPolicy(POOL, LONGEST), lambda request: LONGEST),
+    "token": (lambda: TokenPolicy(POOL), lambda request: 0),
 }
 
 
 @settings(max_examples=60)
-@given(STREAMS, st.sampled_from(sorted(ASKED)), st.integers(1, 6))
+@given(STREAMS, st.sampled_from(sorted(POLICIES)), st.integers(1, 6))
 def test_running_sums_are_what_a_recount_gives(
     stream: list[tuple[float, int, int]], name: str, seats: int
 ) -> None:
-    policies: dict[str, Callable[[], MemoryPolicy]] = {
-        "static": lambda: StaticPolicy(POOL, LONGEST),
-        "token": lambda: TokenPolicy(POOL),
-    }
-    policy = policies.get(name, lambda: ContiguousPolicy(POOL, LONGEST, name))()
-    log, outcomes, clock = run(policy, requests(*sorted(stream)), seats, budget=20)
+    make, asked = POLICIES[name]
+    policy = make()
+    log, outcomes, clock = run(policy, *sorted(stream), seats=seats, budget=20)
     assert outcomes.num_finished == len(stream)
     assert policy.usage(head_waits=False) == (0, 0, 0, 0)
-    recount(name, log, outcomes, clock.asked, ASKED[name])
+    recount(name, log, outcomes, clock.asked, asked)
     assert not clock.asked
     starts = list(outcomes.first_scheduled)
     assert starts == sorted(starts)

@@ -11,10 +11,18 @@ from pagesim.simulation.cell import simulate_cell
 from pagesim.sizing.pool import Pool
 from pagesim.studies.sweep import sweep
 from pagesim.workload import mooncake_conversation, paper_sharegpt
+from tests.commands.runs import requests
 from tests.studies.functions import Inline
 
 WORKLOAD = {"name": "paper_sharegpt", "n": 12, "seed": 3}
 POOL = {"model": "opt-13b", "kv_gib": 12}
+
+
+def run(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """What every cell of a grid gives; none fails."""
+    study = sweep(grid, executor=Inline()).run()
+    assert study.failures == []
+    return [one.value for one in study.results if one.value]
 
 
 def test_a_cell_is_a_simulation_with_its_keywords() -> None:
@@ -24,15 +32,14 @@ def test_a_cell_is_a_simulation_with_its_keywords() -> None:
         "pool": [POOL, 9_000],
         "saturated": [True],
     }
-    study = sweep(grid, executor=Inline()).run()
-    assert study.failures == []
+    values = run(grid)
     stream = paper_sharegpt(12, seed=3)
     expected = [
         simulate(stream, policy=policy, pool=pool, saturated=True, progress=False).summary()
         for policy in ("max", "oracle")
         for pool in (Pool.for_model("opt-13b", kv_gib=12), 9_000)
     ]
-    assert [one.value for one in study.results] == expected
+    assert values == expected
     assert len({str(summary) for summary in expected}) == 4
 
 
@@ -44,8 +51,7 @@ def test_an_engine_is_an_axis_of_a_grid() -> None:
         "pool": [64_000],
         "max_model_len": [32_000],
     }
-    study = sweep(grid, executor=Inline()).run()
-    assert study.failures == []
+    values = run(grid)
     stream = mooncake_conversation().first(12)
     given: dict[str, Any] = {"pool": 64_000, "max_model_len": 32_000, "progress": False}
     expected = [
@@ -53,8 +59,8 @@ def test_an_engine_is_an_axis_of_a_grid() -> None:
         for engine in ("paged", "v1")
         for on in (False, True)
     ]
-    assert [one.value for one in study.results] == expected
-    hits = [one.value["hit_tokens"] for one in study.results if one.value]
+    assert values == expected
+    hits = [value["hit_tokens"] for value in values]
     assert hits[0] == hits[2] == 0 and min(hits[1], hits[3]) > 0
 
 
@@ -67,9 +73,7 @@ def test_a_machine_is_what_simulate_takes() -> None:
         "gpu": ["a100-80gb", "h100"],
         "tp": [1, 2],
     }
-    study = sweep(grid, executor=Inline()).run()
-    assert study.failures == []
-    values = [one.value for one in study.results if one.value]
+    values = run(grid)
     assert [value["pool"] for value in values] == [
         Pool.for_card(model, gpu, tp).slots
         for _ in grid["policy"]
@@ -83,8 +87,7 @@ def test_a_machine_is_what_simulate_takes() -> None:
 
 
 def test_v1_has_the_steps_of_its_gpu(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0.0,10000,1\n")
+    trace = requests(tmp_path / "trace.csv", "0.0,10000,1")
     cell: dict[str, Any] = {"workload": str(trace), "max_model_len": 32_768, "pool": 20_000}
     steps = {
         (gpu, policy): simulate_cell(**cell, gpu=gpu, policy=policy)["iterations"]
@@ -95,8 +98,7 @@ def test_v1_has_the_steps_of_its_gpu(tmp_path: Path) -> None:
 
 
 def test_a_workload_may_be_a_file(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0.0,10,4\n0.5,7,3\n")
+    trace = requests(tmp_path / "trace.csv", "0.0,10,4", "0.5,7,3")
     assert simulate_cell(workload=str(trace), policy="oracle")["finished"] == 2
 
 

@@ -1,16 +1,16 @@
 """Huge numbers: they work, or one line says why not; a pool costs what is used of it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import pagesim
-from pagesim import cli
 from pagesim.simulation.baselines import BuddyAllocator
 from pagesim.simulation.rows import record_max
 from pagesim.workload import Request, load
+from tests.commands.runs import Shell, requests, run
+from tests.kernels.children import python
 
 SLOTS = 2_000_000_000
 
@@ -42,25 +42,14 @@ print(status.split("VmHWM:")[1].split()[0])  # the peak, in KiB
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc has the peak on Linux")
 def test_a_pool_costs_what_is_used_of_it() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(SLOTS)], capture_output=True, text=True, check=False
-    )
+    ran = python("-c", PROGRAM, str(SLOTS))
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) < 300 * 1024
 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    path = tmp_path / "trace.csv"
-    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,20,5\n0.1,7,9\n0.2,9,1\n")
-    return path
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
+    return requests(tmp_path / "trace.csv", "0,20,5", "0.1,7,9", "0.2,9,1")
 
 
 V1 = ("--policy", "v1", "--async-scheduling")
@@ -97,9 +86,9 @@ def test_what_does_not_fit_into_the_pool_is_ignored(trace: Path) -> None:
 def test_a_pool_smaller_than_a_block_is_named(
     policy: str, trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("simulate", trace, "--policy", policy, "--slots", "15", "--block-size", "16") == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "pool of 15 slots" in error and "block of 16" in error
+    slots = ("--slots", 15, "--block-size", 16)
+    error = Shell(capsys).refusal("simulate", trace, "--policy", policy, *slots)
+    assert "pool of 15 slots" in error and "block of 16" in error
 
 
 @pytest.mark.parametrize(
@@ -119,10 +108,7 @@ def test_a_pool_smaller_than_a_block_is_named(
 def test_numbers_that_are_too_large_are_one_line(
     arguments: tuple[str, ...], message: str, trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = run(arguments[0], trace, *arguments[1:])
-    out, err = capsys.readouterr()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
+    assert message in Shell(capsys).refusal(arguments[0], trace, *arguments[1:])
 
 
 def test_in_python_as_well(trace: Path) -> None:

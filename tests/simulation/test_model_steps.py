@@ -38,12 +38,6 @@ def forked(n: int = 3, record: bool = False) -> PagedServer:
     return engine
 
 
-def recorded(engine: PagedServer) -> pagesim.Timeline:
-    timeline = engine.finish()
-    assert timeline is not None
-    return timeline
-
-
 def free(engine: PagedServer) -> int:
     return engine.scheduler.block_manager.get_num_free_gpu_blocks()
 
@@ -90,30 +84,29 @@ def test_an_answer_ends_at_its_stop_token_or_at_its_length() -> None:
     assert engine.schedule(0.0) is None
 
 
-@pytest.mark.parametrize("order", [(0, 71, 72), (72, 71, 0), (71, 0, 72)])
+@pytest.mark.parametrize(
+    "order",
+    [
+        [{0}, {71}, {72}],
+        [{72}, {71}, {0}],
+        [{71}, {0}, {72}],
+        [{0, 71}, {72}],  # some end together
+        [{0, 71, 72}],
+    ],
+)
 @pytest.mark.parametrize("record", [False, True])
 def test_a_member_that_ends_leaves_at_once_and_the_others_go_on(
-    order: tuple[int, ...], record: bool
+    order: list[set[int]], record: bool
 ) -> None:
     engine = forked(record=record)
     left = {0, 71, 72}
-    for seq_id in order:
+    for ended in order:
         assert set(engine.tables()) == left
-        assert step(engine, seq_id) == ([0] if seq_id == order[-1] else [])
-        left -= {seq_id}
+        left -= ended
+        assert step(engine, *ended) == ([] if left else [0])
     assert free(engine) == BLOCKS
     assert engine.schedule(0.0) is None
-    assert not record or recorded(engine).at(-1) == engine.scheduler.state()
-
-
-@pytest.mark.parametrize("record", [False, True])
-def test_members_that_end_together(record: bool) -> None:
-    engine = forked(record=record)
-    assert step(engine, 0, 71) == []
-    assert step(engine, 72) == [0]
-    engine = forked(record=record)
-    assert step(engine, 0, 71, 72) == [0]
-    assert free(engine) == BLOCKS
+    assert not record or engine.finish().at(-1) == engine.scheduler.state()
 
 
 def test_members_share_what_the_prompt_fills_and_copy_what_they_write() -> None:
@@ -187,7 +180,7 @@ def test_forks_that_are_swapped_out_come_back_and_end(record: bool) -> None:
     assert preempted[0] == [3]
     assert (engine.tables(), free(engine)) == ({}, 17)
     assert engine.scheduler.block_manager.get_num_free_cpu_blocks() == 40
-    assert not record or recorded(engine).at(-1) == engine.scheduler.state()
+    assert not record or engine.finish().at(-1) == engine.scheduler.state()
 
 
 def test_why_a_request_is_ignored_or_stuck() -> None:
@@ -218,7 +211,7 @@ def test_a_recorded_run_shows_the_tokens_of_the_model() -> None:
     engine = forked(record=True)
     step(engine, token=lambda i: 1000 + i)
     step(engine, 0, 71, 72)
-    timeline = recorded(engine)
+    timeline = engine.finish()
     tables = [pair for i in range(len(timeline)) for pair in timeline.at(i).tables.items()]
     assert {name for name, _ in tables} == {0, 71, 72}
     assert {table.token_ids[10:] for _, table in tables} >= {(0,), (71,), (72,), (0, 1000)}

@@ -68,13 +68,15 @@ def test_an_unknown_latency_is_named() -> None:
 
 
 def test_a_small_batch_waits_for_the_weights_and_a_long_prompt_for_the_arithmetic() -> None:
-    clock = Roofline()
+    """OPT-13B on an A100: 26 GB of weights, 800 KiB a token, 1,555 GB/s, and 32 GB/s for PCIe."""
+    clock, token = Roofline(), 800 * 1024
     weights = 26e9 / 1.555e12
     assert clock.seconds(0, 1, 0) == pytest.approx(weights)
     assert clock.seconds(100, 8, 0) == pytest.approx(weights)
     assert clock.seconds(2000, 48, 0) == pytest.approx(2048 * 26e9 / 312e12)
-    assert clock.seconds(0, 1, 1000) == pytest.approx(weights + 819_200_000 / 1.555e12)
-    assert clock.seconds(0, 1, 0, 1000) == pytest.approx(weights + 819_200_000 / 32e9)
+    assert clock.seconds(4000, 0, 0) == pytest.approx(4000 * 26e9 / 312e12)
+    moved = 1000 * token / 1.555e12 + 16 * token / 32e9
+    assert clock.seconds(0, 3, 1000, 16) == pytest.approx(weights + moved)
     assert Roofline(overhead_seconds=1.0).seconds(0, 1, 0) == pytest.approx(weights + 1)
 
 

@@ -46,6 +46,18 @@ def test_chunks_that_are_not_computed_yet_are_reserved() -> None:
     assert outcomes.first_token[0] == log.seconds[2]
 
 
+def test_why_the_scheduler_ignored_a_request_is_known() -> None:
+    engine = PagedServer(SchedulerConfig(64, 4, 64), CacheConfig(4, 20))
+    for row in (0, 1):
+        assert engine.add(row, Request(str(row), 0.0, 40, 3))
+    # No request that was added is ignored by itself: `why_never` has looked at it.
+    engine.scheduler.scheduler_config = SchedulerConfig(32, 4, 32)
+    step = engine.schedule(0.0)
+    assert step is not None
+    assert list(step.ignored) == [0, 1]
+    assert all(engine.why_not(row) for row in (0, 1))
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_who_can_never_come_back_is_stuck_and_the_others_go_on(late: bool) -> None:
     """The second prompt is swapped out half way, and its rest exceeds the budget: as in vLLM."""

@@ -236,8 +236,8 @@ def test_behind_a_window_a_prompt_asks_for_few_blocks() -> None:
 def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:
     """Computed and preempted over and over, it lets others pass: they are served."""
     stream = [Request("a", 0.0, 40, 2), Request("b", 1.0, 4, 2), Request("c", 1e9, 4, 2)]
-    off = {"scheduler_reserve_full_isl": False, "enable_prefix_caching": False}
-    run = v1(stream, 40, SMALL, block_size=4, long_prefill_token_threshold=8, **off)
+    fields = LATE | {"enable_prefix_caching": False, "long_prefill_token_threshold": 8}
+    run = v1(stream, 40, SMALL, block_size=4, **fields)
     assert run.requests.stuck() == [0]
     assert run.iterations < 100
 
@@ -256,9 +256,8 @@ def test_a_spinning_run_ends_where_it_ends_unrecorded() -> None:
 def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> None:
     stream = [Request("a", 0.0, 8, 2), Request("b", 0.5, 60, 2)]
     run = v1(stream, 40, SMALL, block_size=4)
-    recorded = simulate(
-        stream, policy=PagedV1(block_size=4), pool=40, record=True, progress=False, **SMALL
-    )
+    options = {"pool": 40, "record": True, "progress": False}
+    recorded = simulate(stream, policy=PagedV1(block_size=4), **options, **SMALL)
     timeline = recorded.timeline
     assert timeline is not None
     assert recorded.waste.seconds.tolist() == run.waste.seconds.tolist()
@@ -268,7 +267,7 @@ def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> Non
     )
     tables = [set(timeline.at(i).tables) for i in range(len(timeline))]
     assert set().union(*tables) == {0}
-    old = simulate(stream, policy="paged", block_size=4, pool=40, record=True, progress=False)
+    old = simulate(stream, policy="paged", block_size=4, **options)
     assert pagesim.compare(old.timeline, timeline).title
 
 
@@ -295,12 +294,9 @@ def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
     assert step is not None and (step.batch, step.decodes) == (1, 1)
 
 
-def test_hybrid_models_are_refused_by_name() -> None:
+def test_fields_are_checked_and_hybrid_models_and_too_many_blocks_are_named() -> None:
     with pytest.raises(UnsupportedError, match="a hybrid model has several KV cache groups"):
         PagedV1(sliding_window=[512, None])  # type: ignore[arg-type]
-
-
-def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
     with pytest.raises(UsageError, match="watermark must be between 0 and 1, not 2"):
         PagedV1(watermark=2.0)
     with pytest.raises(UsageError, match="pool of 8 slots cannot hold one block of 16"):

@@ -21,20 +21,18 @@ def requests(lengths: list[tuple[int, int]]) -> list[Request]:
     return [Request(f"r{i}", 0.0, *both) for i, both in enumerate(lengths)]
 
 
-def scene() -> tuple[Simulation, Timeline]:
+def scene() -> Timeline:
     """Two rows of 32 slots in a pool of 80, and three requests."""
-    simulation = record_max(requests(SCENE), pool=80, max_model_len=32, unit=4)
-    return simulation, timeline_of(simulation)
-
-
-def timeline_of(simulation: Simulation) -> Timeline:
-    assert simulation.timeline is not None
-    return simulation.timeline
+    return record_max(requests(SCENE), pool=80, max_model_len=32, unit=4).timeline
 
 
 def iterations(run: Timeline) -> Iterator[State]:
     """The state while each iteration runs: what it computes is written, nobody has left yet."""
     return (run.at(i + 1) for i in run.find(kind="schedule"))
+
+
+def measured(simulation: Simulation) -> dict[str, list[float]]:
+    return {name: simulation.waste.column(name).tolist() for name in MEASURES}
 
 
 def is_empty(state: State) -> bool:
@@ -50,7 +48,7 @@ def test_every_state_is_what_the_policy_accounts_for(
     simulation = record_max(
         requests(lengths), pool=rows * longest + more * unit, max_model_len=longest, unit=unit
     )
-    run, log = timeline_of(simulation), simulation.waste
+    run, log = simulation.timeline, simulation.waste
     states = list(iterations(run))
     assert len(states) == len(log)
     for row, state in enumerate(states):
@@ -74,17 +72,10 @@ def test_every_state_is_what_the_policy_accounts_for(
 @settings(max_examples=40)
 @given(LENGTHS, st.integers(1, 4))
 def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: int) -> None:
-    recorded = record_max(requests(lengths), pool=rows * 32 + 8, max_model_len=32, unit=8)
-    plain = simulate(
-        requests(lengths),
-        policy="max",
-        pool=rows * 32 + 8,
-        max_model_len=32,
-        saturated=True,
-        progress=False,
-    )
-    for name in MEASURES:
-        assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
+    pool = {"pool": rows * 32 + 8, "max_model_len": 32}
+    recorded = record_max(requests(lengths), **pool, unit=8)
+    plain = simulate(requests(lengths), **pool, policy="max", saturated=True, progress=False)
+    assert measured(recorded) == measured(plain)
     assert list(recorded.requests.finished) == pytest.approx(
         list(plain.requests.finished), nan_ok=True
     )
@@ -96,7 +87,7 @@ def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: i
 def test_a_step_writes_what_it_computes_behind_what_is_there(
     lengths: list[tuple[int, int]], unit: int
 ) -> None:
-    run = timeline_of(record_max(requests(lengths), pool=96, max_model_len=32, unit=unit))
+    run = record_max(requests(lengths), pool=96, max_model_len=32, unit=unit).timeline
     in_step: dict[int | str | None, int] = {}
     for i, event in enumerate(run):
         for table, count in written(event, run.at(i), unit).items():
@@ -129,7 +120,7 @@ def admitted_in(run: Timeline, row: int | str | None) -> int | None:
 
 
 def test_a_row_is_held_from_the_start_filled_and_freed() -> None:
-    _, run = scene()
+    run = scene()
     reserving = run.find(sequence=0, kind="take")
     assert len(reserving) == 1
     after = run.at(reserving[0] + 1)
@@ -145,7 +136,7 @@ def test_a_row_is_held_from_the_start_filled_and_freed() -> None:
 
 
 def test_who_does_not_fit_is_told_so_once_and_waits() -> None:
-    _, run = scene()
+    run = scene()
     (refused,) = run.find(kind="failed")
     event = run[refused]
     assert event.subject == 2 and event.step == 1
@@ -160,7 +151,7 @@ def test_who_does_not_fit_is_told_so_once_and_waits() -> None:
 
 def test_the_row_freed_last_is_given_first() -> None:
     lengths = [(1, 2), (1, 4), (1, 8), (1, 9), (1, 9)]
-    run = timeline_of(record_max(requests(lengths), pool=48, max_model_len=16, unit=16))
+    run = record_max(requests(lengths), pool=48, max_model_len=16, unit=16).timeline
     admitted = [run.find(sequence=row, kind="take")[0] for row in (3, 4)]
     ids = [run.at(i + 1).tables[row].block_ids for row, i in zip((3, 4), admitted, strict=True)]
     assert ids == [(0,), (1,)]
@@ -169,22 +160,19 @@ def test_the_row_freed_last_is_given_first() -> None:
 def test_who_can_never_be_served_leaves_the_queue_when_its_turn_comes() -> None:
     lengths = [(20, 20), (3, 3), (20, 20)]
     simulation = record_max(requests(lengths), pool=64, max_model_len=32, unit=4)
-    run = timeline_of(simulation)
+    run = simulation.timeline
     assert simulation.requests.num_ignored == 2
     ignored = run.find(kind="ignore")
     assert [run[i].subject for i in ignored] == [0, 2]
     assert ignored[0] < run.find(sequence=1, kind="take")[0]
     none = record_max(requests(lengths), pool=31, max_model_len=32)
     assert none.requests.num_ignored == 3
-    assert len(timeline_of(none).find(kind="ignore")) == 3
+    assert len(none.timeline.find(kind="ignore")) == 3
 
 
 def test_its_tables_bear_the_names_of_the_paged_run() -> None:
-    _, run = scene()
-    paged = simulate(
-        requests(SCENE), pool=80, block_size=4, max_model_len=32, record=True, progress=False
-    )
-    theirs = timeline_of(paged)
+    run, sizes = scene(), {"pool": 80, "block_size": 4, "max_model_len": 32}
+    theirs = simulate(requests(SCENE), **sizes, record=True, progress=False).timeline
     arrivals = range(len(SCENE))
     assert [run[i] for i in arrivals] == [theirs[i] for i in arrivals]
     wrote = [next(iter(iterations(each))).tables for each in (run, theirs)]
@@ -214,9 +202,8 @@ def test_every_policy_is_recorded_and_decides_the_same(
     options = {"policy": policy, "pool": 88, "max_model_len": 40, "saturated": saturated}
     plain = simulate(requests(lengths), **options, progress=False)
     recorded = simulate(requests(lengths), **options, record=True, progress=False)
-    for name in MEASURES:
-        assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
-    run = timeline_of(recorded)
+    assert measured(recorded) == measured(plain)
+    run = recorded.timeline
     states = list(iterations(run))
     assert len(states) == len(recorded.waste)
     for row, state in enumerate(states):
@@ -257,5 +244,5 @@ def test_each_says_why_a_request_waits(policy: str, why: str) -> None:
     simulation = simulate(
         requests(lengths), policy=policy, pool=pool, max_model_len=20, record=True, progress=False
     )
-    run = timeline_of(simulation)
+    run = simulation.timeline
     assert any(why in str(run[i].error) for i in run.find(kind="failed"))

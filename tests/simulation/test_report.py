@@ -11,18 +11,12 @@ from pagesim import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.outcomes import COLUMNS, request_rows
 from pagesim.workload import Request
-
-
-class Seconds:
-    """Every iteration lasts a second."""
-
-    def seconds(self, *_: int) -> float:
-        return 1.0
+from tests.simulation.ledger import Clock
 
 
 def served(*lengths: tuple[float, int, int], **keywords: Any) -> Simulation:
     requests = [Request(f"r<{i}>", *row) for i, row in enumerate(lengths)]
-    options = {"pool": 400, "progress": False, "cost_model": Seconds()} | keywords
+    options = {"pool": 400, "progress": False, "cost_model": Clock()} | keywords
     return simulate(requests, **options)
 
 
@@ -92,7 +86,7 @@ def test_both_engines_stand_side_by_side_on_both_clocks() -> None:
     requests = [Request(str(i), 3.0 * i, 600, 4, (7, 8 + i)) for i in range(2)]
     requests.append(Request("never", 9.0, 1100, 4))
     runs = [
-        simulate(requests, policy=policy, pool=1056, progress=False, cost_model=Seconds())
+        simulate(requests, policy=policy, pool=1056, progress=False, cost_model=Clock())
         for policy in ("paged", "v1")
     ]
     cells_of = {name: cells for name, *cells in runs[0].compare(runs[1]).rows}

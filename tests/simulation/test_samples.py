@@ -53,18 +53,10 @@ def test_what_samples_need() -> None:
 
 def test_chunked_prefill_decodes_beside_prompts() -> None:
     requests = [Request("a", 0.0, 4, 20), Request("b", 0.001, 40, 3)]
-    plain, chunked = (
-        pagesim.simulate(
-            requests,
-            pool=400,
-            block_size=4,
-            max_model_len=64,
-            max_num_seqs=8,
-            max_num_batched_tokens=64 if not on else 16,
-            enable_chunked_prefill=on,
-        )
-        for on in (False, True)
-    )
+    limits = {"pool": 400, "block_size": 4, "max_model_len": 64, "max_num_seqs": 8}
+    chunks = {"max_num_batched_tokens": 16, "enable_chunked_prefill": True}
+    plain = pagesim.simulate(requests, **limits, max_num_batched_tokens=64)
+    chunked = pagesim.simulate(requests, **limits, **chunks)
     assert plain.requests.num_finished == chunked.requests.num_finished == 2
     assert chunked.waste.column("reserved").max() > 0 == plain.waste.column("reserved").max()
 
@@ -82,7 +74,8 @@ def blocks_of(n: int, *requests: Request) -> list[list[int]]:
 def test_no_sample_and_no_request_says_what_another_one_says() -> None:
     """Equal outputs would be found in the prefix cache, and shared."""
     prompt = 512 // 4
-    for n, requests in {3: [Request("a", 0.0, 512, 20, (7,))], 1: _twins(20)}.items():
+    twins = [Request(name, 0.0, 512, 20, (7,)) for name in "abc"]
+    for n, requests in {3: twins[:1], 1: twins}.items():
         tables = blocks_of(n, *requests)
         assert len(tables) == max(n, len(requests))
         assert {tuple(table[:prompt]) for table in tables} == {tuple(tables[0][:prompt])}
@@ -90,22 +83,11 @@ def test_no_sample_and_no_request_says_what_another_one_says() -> None:
         assert len(outputs) == len(set(outputs)) == len(tables) * 5
 
 
-def _twins(output: int) -> list[Request]:
-    return [Request(name, 0.0, 512, output, (7,)) for name in ("a", "b", "c")]
-
-
 @pytest.mark.parametrize(("output", "served_"), [(1, 1), (2, 0)])
 def test_more_samples_than_a_step_has_tokens_are_served_if_none_decodes(
     output: int, served_: int
 ) -> None:
-    run = pagesim.simulate(
-        [Request("a", 0.0, 3, output)],
-        samples=3,
-        max_model_len=64,
-        max_num_seqs=2,
-        max_num_batched_tokens=2,
-        enable_chunked_prefill=True,
-        num_cpu_blocks=9,
-        progress=False,
-    )
+    limits = {"max_model_len": 64, "max_num_seqs": 2, "max_num_batched_tokens": 2}
+    options = {"enable_chunked_prefill": True, "num_cpu_blocks": 9, "progress": False}
+    run = pagesim.simulate([Request("a", 0.0, 3, output)], samples=3, **limits, **options)
     assert (run.requests.num_finished, run.requests.num_ignored) == (served_, 1 - served_)

@@ -26,6 +26,7 @@ from pagesim.simulation.waste import PARTS
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.pool import Pool
 from pagesim.workload import Request, Workload, WorkloadError, gamma
+from tests.commands.runs import requests
 
 BASELINES = ("max", "pow2", "oracle", "static", "token")
 
@@ -95,8 +96,8 @@ def test_the_mean_is_of_the_steady_state(warmup: float, done: int) -> None:
 
 
 def test_a_summary_is_json_and_says_what_was_ignored() -> None:
-    requests = [Request("a", 0.0, 10, 4), Request("b", 0.0, 250, 7), Request("c", 0.5, 10, 1)]
-    run = simulate(requests, policy="max", pool=300, max_model_len=256, progress=False)
+    three = [Request("a", 0.0, 10, 4), Request("b", 0.0, 250, 7), Request("c", 0.5, 10, 1)]
+    run = simulate(three, policy="max", pool=300, max_model_len=256, progress=False)
     summary = json.loads(json.dumps(run.summary(), allow_nan=False))
     assert (summary["requests"], summary["finished"], summary["ignored"]) == (3, 2, 1)
     assert summary["policy"] == "max"
@@ -150,9 +151,9 @@ def test_every_name_stands_for_a_value() -> None:
 
 def test_the_watermark_leaves_room() -> None:
     """Half of 1,000 slots is left free by admission, and taken only by those that grow."""
-    requests = [Request(str(i), 0.0, 99, 1) for i in range(8)]
+    eight = [Request(str(i), 0.0, 99, 1) for i in range(8)]
     low, high = (
-        simulate(requests, pool=1000, block_size=10, watermark=part, progress=False)
+        simulate(eight, pool=1000, block_size=10, watermark=part, progress=False)
         for part in (0.0, 0.5)
     )
     assert low.waste.at(0).batch == 8
@@ -225,15 +226,14 @@ def test_a_pool_needs_memory(memory: float, message: str) -> None:
 
 @pytest.mark.parametrize("as_path", [str, Path])
 def test_a_path_is_loaded(as_path: Any, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,20,5\n0.5,7,9\n")
+    path = requests(tmp_path / "t.csv", "0,20,5", "0.5,7,9")
     run = simulate(as_path(path), progress=False)
     assert run.requests.num_finished == 2
     assert run.workload.name == "t.csv"
     assert simulate(as_path(path), saturated=True, progress=False).workload[1].arrival_s == 0
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         simulate(as_path(tmp_path / "none.csv"))
-    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,x,5\n")
+    requests(path, "0,x,5")
     with pytest.raises(WorkloadError, match=r"t\.csv:2: column prompt_tokens"):
         simulate(as_path(path))
 

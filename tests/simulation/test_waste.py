@@ -78,31 +78,26 @@ def test_a_run_too_short_for_a_steady_state_counts_as_a_whole() -> None:
     assert log.mean()["token"] == 50
 
 
-def test_an_empty_log_has_no_mean() -> None:
-    with pytest.raises(UsageError, match="no step lies after"):
-        WasteLog(10).mean()
-
-
 @pytest.mark.parametrize(
-    ("row", "part"), [((-1, 0, 0, 0), "token"), ((4, -1, 0, 0), "reserved"), ((4, 4, 2, 1), "free")]
+    ("row", "message"),
+    [
+        ((2.0, -1, 0, 0, 0), "token is -1"),
+        ((2.0, 4, -1, 0, 0), "reserved is -1"),
+        ((2.0, 4, 4, 2, 1), "free is -1"),
+        ((0.75, 0, 0, 0, 0), r"the time 0\.75 is before"),
+    ],
 )
-def test_a_part_below_zero_is_found_and_named(row: tuple[int, ...], part: str) -> None:
+def test_a_row_that_cannot_be_is_found_and_named(row: tuple[float, ...], message: str) -> None:
     log = WasteLog(10)
     log.add(1.0, 10, 0, 0, 0, 1)
-    log.add(2.0, *row, 1)
-    with pytest.raises(UsageError, match=f"row 1: {part} is -1"):
+    log.add(*row, 1)
+    with pytest.raises(UsageError, match=f"row 1: {message}"):
         log.check()
 
 
-def test_time_does_not_run_backwards() -> None:
-    log = WasteLog(10)
-    log.add(2.0, 0, 0, 0, 0, 1)
-    log.add(1.75, 0, 0, 0, 0, 1)
-    with pytest.raises(UsageError, match=r"row 1: the time 1\.75 is before"):
-        log.check()
-
-
-def test_unknown_columns_and_empty_pools_are_refused() -> None:
+def test_unknown_columns_and_empty_logs_and_pools_are_refused() -> None:
+    with pytest.raises(UsageError, match="no step lies after"):
+        WasteLog(10).mean()
     with pytest.raises(UsageError, match="no such column: 'tokens'; there are token, reserved"):
         WasteLog(10).column("tokens")
     with pytest.raises(UsageError, match="pool must be at least 1, not 0"):

@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import pagesim
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.amount import ByteRange
+from pagesim.sizing.enough_memory import NotEnoughMemoryError
+from pagesim.sizing.fp8 import fp8_gain
 from pagesim.sizing.ranks import kv_heads_per_rank
 from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
@@ -195,4 +198,111 @@ def test_a_hybrid_model_holds_more_than_its_layers_suggest() -> None:
     assert size.block_bytes == 12 * 16 * 2_048
     assert size.num_gpu_blocks == (27_306, 27_306)
     long, step = 131_072, 2_048
-    assert size.max_concurrency(long, step) == pytest.approx(27_306 / (8_192 + 137))
+    # 127 tokens of the window, and those of two steps: the next is scheduled before one is done.
+    assert size.max_concurrency(long, step) == pytest.approx(27_306 / (8_192 + 265))
+    alone = size_v1(size.model, "10GiB", async_scheduling=False)
+    assert alone.max_concurrency(long) == pytest.approx(27_306 / (8_192 + 137))
+    whole = size_v1(size.model, "10GiB", disable_hybrid_kv_cache_manager=True)
+    assert whole.max_concurrency(long) == pytest.approx(13_653 / 8_192)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "block_bytes", "blocks", "per_sequence", "concurrency"),
+    [
+        ("gemma-3-27b", {}, 1_310_720, 16_384, 8_582, "1.909"),
+        ("gemma-3-12b", {}, 1_048_576, 20_480, 7_493, "2.733"),
+        ("gpt-oss-20b", {"max_model_len": 131_072}, 393_216, 54_613, 9_225, "5.920"),
+        ("llama-4-scout", {}, 786_432, 27_306, 6_656, "4.102"),
+        (
+            "qwen3-next-80b",
+            {"mamba_ssm_cache_dtype": "float32"},
+            *(25_952_256, 827, 38, "21.763"),
+        ),
+        (
+            "qwen3-next-80b",
+            {"mamba_ssm_cache_dtype": "float32", "enable_prefix_caching": False},
+            *(25_952_256, 827, 35, "23.629"),
+        ),
+        ("jamba-v0.1", {}, 1_310_720, 16_384, 424, "38.642"),
+        ("jamba-v0.1", {"enable_prefix_caching": False}, 1_310_720, 16_384, 417, "39.290"),
+    ],
+)
+def test_presets_have_the_sizes_that_were_recorded(
+    name: str,
+    flags: dict[str, Any],
+    block_bytes: int,
+    blocks: int,
+    per_sequence: int,
+    concurrency: str,
+) -> None:
+    """20 GiB, 32,768 tokens, 8,192 in a step: what the release's planner said of these models."""
+    flags = {"max_model_len": 32_768} | flags
+    size = size_v1(ModelSpec.preset(name), 20 * GIB, max_num_batched_tokens=8_192, **flags)
+    assert (size.block_bytes, size.num_gpu_blocks[0]) == (block_bytes, blocks)
+    length = flags["max_model_len"]
+    assert size.high.blocks_per_sequence(length, size.max_in_flight_tokens) == per_sequence
+    assert f"{size.max_concurrency(length):.3f}" == concurrency
+    assert size.tokens[0] == int(blocks / per_sequence * length)
+
+
+def test_a_block_beside_states() -> None:
+    """The page of Qwen3.5's 528 tokens holds a state, also on two ranks; other flags change it."""
+    model = ModelSpec.preset("qwen3.5-9b")
+    size = size_v1(model, 20 * GIB)
+    assert (size.block_size, size.page_bytes) == (528, 528 * 4_096)
+    assert size.aligned is not None and size.aligned.state_bytes == 2_146_304
+    assert f"{size.aligned.padding_percent:.2f}" == "0.76"
+    assert size.bytes_per_token == model.kv_bytes_per_token == 32_768
+    assert size_v1(model, 20 * GIB, tensor_parallel_size=2).block_size == 528
+    assert size_v1(model, 20 * GIB, kv_cache_dtype="fp8").block_size == 1_056
+    assert size_v1(model, 20 * GIB, block_size=512).block_size == 1_024
+    assert size_v1(model, 20 * GIB, mamba_ssm_cache_dtype="bfloat16").block_size == 272
+    other = ModelSpec.preset("qwen3-next-80b")
+    assert size_v1(other, 20 * GIB).block_size == 544
+    assert size_v1(other, 20 * GIB, dtype="float").page_bytes == 544 * 4_096
+    for flags, words in (
+        ({"mamba_cache_mode": "none"}, "prefix caching is on"),
+        ({"mamba_cache_mode": "all"}, "mamba_cache_mode must be 'none', 'align' or None"),
+        ({"mamba_ssm_cache_dtype": "fp8"}, "mamba_ssm_cache_dtype must be one of auto, float32"),
+        ({"disable_hybrid_kv_cache_manager": True}, "of different types"),
+        ({"max_num_batched_tokens": 0}, "max_num_batched_tokens must be at least 1"),
+        ({"max_model_len": 0}, "max_model_len must be at least 1"),
+    ):
+        with pytest.raises(pagesim.UsageError, match=words):
+            size_v1(model, 20 * GIB, **flags)
+    with pytest.raises(TypeError, match="async_scheduling must be True or False"):
+        size_v1(model, 20 * GIB, async_scheduling=1)  # type: ignore[arg-type]
+    with pytest.raises(pagesim.UsageError, match="Size it for V1"):
+        size_v0(model, 20 * GIB)
+
+
+def test_what_an_fp8_cache_gains() -> None:
+    """Twice the sequences, but not beside states: these stay as they are, and the blocks' bytes.
+
+    vllm-project/vllm, issue 55196, computed 2.00, 1.84 (32k) and 1.00 (short) with the planner.
+    """
+
+    def gain(name: str, tokens: int) -> str:
+        return f"{fp8_gain(ModelSpec.preset(name), 20 * GIB, tokens):.2f}"
+
+    assert [gain("llama-3.1-8b", tokens) for tokens in (500, 32_768)] == ["2.00", "2.00"]
+    assert [gain("gemma-3-12b", tokens) for tokens in (500, 32_768)] == ["2.00", "2.00"]
+    assert [gain("qwen3.5-9b", tokens) for tokens in (500, 32_768)] == ["1.00", "1.82"]
+    assert [gain("qwen3-next-80b", tokens) for tokens in (500, 32_768)] == ["1.01", "1.84"]
+
+
+def test_the_longest_sequence() -> None:
+    """Gemma 3 27B in 2 and in 4 GiB: refused with a length, which -1 takes."""
+    model = ModelSpec.preset("gemma-3-27b")
+    flags: dict[str, Any] = {"max_num_batched_tokens": 8_192}
+    with pytest.raises(NotEnoughMemoryError, match="estimated maximum length is 3,728"):
+        size_v1(model, 2 * GIB, max_model_len=131_072, **flags)
+    assert size_v1(model, 2 * GIB, **flags).longest_sequence(131_072) == 3_728
+    fitted = size_v1(model, 4 * GIB, max_model_len=-1, **flags)
+    assert (fitted.max_model_len, fitted.tokens[0]) == (7_472, 7_474)
+    with pytest.raises(NotEnoughMemoryError, match="not even one token"):
+        size_v1(model, 4 * 1_310_720, max_model_len=-1, **flags)
+    unknown = replace(model, max_model_len=None)
+    assert size_v1(unknown, 2 * GIB).tokens[0] == 1_638 // 7 * 16
+    with pytest.raises(pagesim.UsageError, match="max_model_len is -1"):
+        size_v1(unknown, 2 * GIB, max_model_len=-1)

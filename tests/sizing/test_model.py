@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pagesim
 from pagesim.sizing.hf_config import MAX_BYTES, parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
+from pagesim.sizing.v1 import size_v1
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 LLAMA = {
@@ -41,6 +42,11 @@ def config(name: str) -> ModelSpec:
         ("gemma2", "gemma-2-9b"),
         ("deepseek_v3", "deepseek-v3"),
         ("opt", "opt-13b"),
+        ("llama4", "llama-4-scout"),
+        ("qwen3_next", "qwen3-next-80b"),
+        ("qwen3_5", "qwen3.5-9b"),
+        ("jamba", "jamba-v0.1"),
+        ("nemotron_h", "nemotron-h-8b"),
     ],
 )
 def test_a_config_says_what_the_preset_says(file: str, preset: str) -> None:
@@ -80,6 +86,11 @@ def test_bytes_per_token_kv_heads_and_their_size() -> None:
         "gemma-3-27b": (507_904, 16, 128),
         "gpt-oss-20b": (49_152, 8, 64),
         "gpt-oss-120b": (73_728, 8, 64),
+        "llama-4-scout": (196_608, 8, 128),
+        "qwen3-next-80b": (24_576, 2, 256),
+        "qwen3.5-9b": (32_768, 4, 256),
+        "jamba-v0.1": (16_384, 8, 128),
+        "nemotron-h-8b": (16_384, 8, 128),
         "deepseek-v2-lite": (31_104, 16, 128),
         "deepseek-v3": (70_272, 128, 128),
         "opt-13b": (819_200, 40, 128),
@@ -114,6 +125,88 @@ def test_where_the_windows_of_presets_are() -> None:
     assert [i for i in range(34) if i not in gemma.sliding_layers] == [5, 11, 17, 23, 29]
 
 
+def test_chunks_and_states_of_presets() -> None:
+    """How many layers keep what, and how many bytes a state has on 1, 2 and 16 ranks."""
+    scout = ModelSpec.preset("llama-4-scout")
+    assert (len(scout.chunked_layers), scout.attention_chunk_size) == (36, 8192)
+    found = {
+        name: (model.num_attention_layers, len(model.state_layers), len(model.layers_without_cache))
+        for name, model in PRESETS.items()
+        if model.state
+    }
+    assert found == {
+        "qwen3-next-80b": (12, 36, 0),
+        "qwen3.5-9b": (8, 24, 0),
+        "jamba-v0.1": (4, 28, 0),
+        "nemotron-h-8b": (4, 24, 24),
+    }
+    assert [i for i in range(32) if i not in ModelSpec.preset("jamba-v0.1").state_layers] == [
+        *(4, 12, 20, 28)
+    ]
+    states = {name: PRESETS[name].state for name in found}
+    assert {name: state.state_bytes(1, 2, 2) for name, state in states.items() if state} == {
+        "qwen3-next-80b": 1_097_728,
+        "qwen3.5-9b": 1_097_728,
+        "jamba-v0.1": 311_296,
+        "nemotron-h-8b": 2_158_592,
+    }
+    delta, grouped = states["qwen3.5-9b"], states["nemotron-h-8b"]
+    assert delta is not None and grouped is not None
+    assert delta.state_bytes(2, 2, 4) == 2_146_304 // 2
+    # 16 ranks share 8 groups of heads: each rank keeps a whole group.
+    assert grouped.state_bytes(16, 2, 2) == (512 + 2 * 128) * 3 * 2 + 8 * 64 * 128 * 2
+    for state, ranks, words in ((delta, 3, "does not divide the 16 heads"), (grouped, 32, "")):
+        if words:
+            with pytest.raises(pagesim.UsageError, match=words):
+                state.state_bytes(ranks, 2, 2)
+        else:
+            assert state.state_bytes(ranks, 2, 2) < grouped.state_bytes(16, 2, 2)
+
+
+def test_hybrid_layers_in_other_words() -> None:
+    """A list of kinds says the same as a period, a pattern or an interval."""
+    jamba = json.loads((CONFIGS / "jamba.json").read_text())
+    kinds = ["attention" if i % 8 == 4 else "mamba" for i in range(32)]
+    assert parse_config(jamba | {"layers_block_type": kinds}, "jamba", ModelSpec) == config("jamba")
+    nemotron = json.loads((CONFIGS / "nemotron_h.json").read_text())
+    letters = {"M": "mamba", "*": "attention", "-": "mlp"}
+    kinds = [letters[letter] for letter in nemotron["hybrid_override_pattern"]]
+    listed = parse_config(nemotron | {"layers_block_type": kinds}, "nemotron_h", ModelSpec)
+    assert listed == config("nemotron_h")
+    scout = json.loads((CONFIGS / "llama4.json").read_text())
+    scout["text_config"]["no_rope_layers"] = ([1] * 3 + [0]) * 12
+    assert parse_config(scout, "llama4", ModelSpec) == config("llama4")
+    scout["text_config"]["layer_types"] = (["chunked_attention"] * 3 + ["full_attention"]) * 12
+    assert parse_config(scout, "llama4", ModelSpec) == config("llama4")
+    scout["text_config"]["attention_chunk_size"] = None
+    assert not parse_config(scout, "llama4", ModelSpec).chunked_layers
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("qwen3_next", {"linear_num_value_heads": None}, "linear_num_value_heads is missing"),
+        (
+            "qwen3_next",
+            {"layer_types": ["full"] * 48},
+            r"layer_types\[0\] must be full_attention or",
+        ),
+        ("qwen3_next", {"full_attention_interval": 49}, "no layer with attention"),
+        ("qwen3_next", {"mamba_ssm_dtype": "fp8"}, "mamba_ssm_dtype must be one of float32"),
+        ("qwen3_next", {"index_topk": 5}, "index_topk is 5: some layers"),
+        ("jamba", {"attn_layer_offset": 8}, "attn_layer_offset must be a whole number from 1 to 7"),
+        ("jamba", {"layers_block_type": ["mamba"]}, "layers_block_type must list all 32 layers"),
+        ("jamba", {"layers_block_type": ["rnn"] * 32}, r"layers_block_type\[0\] must be one of"),
+        ("nemotron_h", {"hybrid_override_pattern": "MX"}, "must have a letter of M,"),
+        ("nemotron_h", {"hybrid_override_pattern": 5}, "must have a letter of M,"),
+    ],
+)
+def test_hybrid_configs_refused(file: str, change: dict[str, Any], words: str) -> None:
+    good = json.loads((CONFIGS / f"{file}.json").read_text())
+    with pytest.raises(pagesim.UsageError, match=words):
+        parse_config(good | change, "x", ModelSpec)
+
+
 def test_layers_with_windows() -> None:
     assert config("qwen2").sliding_layers == ()  # a window is named, and switched off
     assert config("qwen2_windows").sliding_layers == (5, 6, 7)
@@ -130,12 +223,8 @@ def test_layers_with_windows() -> None:
 def test_multi_modal_files_nest_the_language_model() -> None:
     """Google's file leaves out what transformers takes by default, and says the dtype outside."""
     model = config("gemma3_multimodal")
-    assert (model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim) == (
-        34,
-        8,
-        4,
-        256,
-    )
+    assert (model.num_layers, model.num_heads) == (34, 8)
+    assert (model.num_kv_heads, model.head_dim) == (4, 256)
     assert model.dtype == "bfloat16"
     assert model.max_model_len == 131_072
 
@@ -251,6 +340,31 @@ def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
     assert all(0 <= layer < model.num_layers for layer in model.sliding_layers)
 
 
+HYBRID = {
+    name: text.get("text_config", text)
+    for name in ("llama4", "qwen3_next", "qwen3_5", "jamba", "nemotron_h")
+    for text in [json.loads((CONFIGS / f"{name}.json").read_text("utf-8"))]
+}
+HYBRID_KEYS = sorted(
+    {key for text in HYBRID.values() for key in text} - {"model_type"}
+    | {"layer_types", "layers_block_type", "no_rope_layers", "no_rope_layer_interval"}
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
+@given(st.sampled_from(sorted(HYBRID)), st.dictionaries(st.sampled_from(HYBRID_KEYS), VALUES))
+def test_any_hybrid_is_a_model_that_can_be_sized_or_refused(
+    name: str, change: dict[str, Any]
+) -> None:
+    try:
+        model = parse_config(HYBRID[name] | change, "any", ModelSpec)
+        size = size_v1(model, 2**50)
+    except pagesim.UsageError:
+        return
+    layers = [name for group in size.groups for name in group.layer_names]
+    assert len(layers) == len(set(layers)) == model.num_layers - len(model.layers_without_cache)
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -262,6 +376,13 @@ def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
             {"sliding_layers": (1,), "sliding_window": 4, "kv_lora_rank": 8, "qk_rope_head_dim": 8},
             "latent attention",
         ),
+        ({"chunked_layers": (1,)}, "without an attention_chunk_size"),
+        ({"state_layers": (1,)}, "without a state"),
+        ({"layers_without_cache": (-1,)}, "layers_without_cache names layer -1"),
+        ({"layers_without_cache": (0, 1)}, "x has no layer with attention"),
+        ({"layers_without_cache": (0, 0)}, "a layer is named twice"),
+        ({"state_dtype": "fp8"}, "state_dtype must be one of"),
+        ({"attention_chunk_size": 0}, "attention_chunk_size must be at least 1"),
     ],
 )
 def test_a_spec_checks_itself(fields: dict[str, Any], words: str) -> None:

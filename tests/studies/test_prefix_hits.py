@@ -3,19 +3,13 @@
 import os
 from collections import OrderedDict
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from pagesim.errors import UsageError
 from pagesim.studies.prefix_hits import PrefixHits, cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Request, Workload, load
-
-EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"
-TRACE = (
-    Path(__file__).parents[3]
-    / "shared/waste/traces/mooncake_fast25_conversation_first3000_hashes.csv"
-)
+from tests.workload.test_files import EXTRACT, TRACE
 
 CURVE = [(235, 249), (470, 249), (940, 249), (1880, 249), (3760, 387), (7520, 444)]
 

@@ -217,9 +217,26 @@ class Client:
         return Inline()
 
 
+BAD_GRIDS: list[tuple[object, type[Exception], str]] = [
+    ({}, UsageError, "the grid has no cells"),
+    ([], UsageError, "the grid has no cells"),
+    ({"a": [1], "b": []}, UsageError, "the grid has no cells"),
+    ({"policy": "paged"}, TypeError, r"grid\['policy'\] must be a list of values, not 'paged'"),
+    ({"size": 16}, TypeError, r"grid\['size'\] must be a list of values, not 16"),
+    ({"size": {16, 32}}, TypeError, r"grid\['size'\] must be a list of values"),
+    ({"a": [1, object]}, TypeError, r"grid\['a'\]\[1\] is <class 'object'>"),
+    ({"a": [float("nan")]}, UsageError, r"grid\['a'\]\[0\] is nan"),
+    ([{"a": 1}, {"a": np.int64(1)}], TypeError, r"grid\[1\]\['a'\] is np.int64\(1\)"),
+    ([{"a": 1}, 2], TypeError, r"grid\[1\] must be a dict with a cell's values, not 2"),
+    (7, TypeError, "grid must be a dict of lists or a list of dicts, not 7"),
+    ("paged", TypeError, "grid must be a dict of lists or a list of dicts, not 'paged'"),
+]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
+        *(({"grid": grid}, error, message) for grid, error, message in BAD_GRIDS),
         ({"function": 3}, TypeError, "function must be callable"),
         ({"executor": Client()}, TypeError, r"not <.*Client.*; for a Dask client, pass client.g"),
         ({"in_flight": 0}, UsageError, "in_flight must be at least 1, not 0"),
@@ -230,7 +247,7 @@ def test_bad_arguments_are_named(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        sweep(GRID, **{"function": area, "executor": Inline()} | options)
+        sweep(**{"grid": GRID, "function": area, "executor": Inline()} | options)
 
 
 def test_the_cells_are_the_nested_loops_over_the_lists() -> None:
@@ -255,30 +272,6 @@ def test_more_cells_than_a_sweep_may_have_are_refused_at_once(
     assert len(sweep({"a": range(10), "b": range(10)})) == 100
     with pytest.raises(UsageError, match="101 cells"):
         sweep({"a": range(101)})
-
-
-@pytest.mark.parametrize(
-    ("grid", "error", "message"),
-    [
-        ({}, UsageError, "the grid has no cells"),
-        ([], UsageError, "the grid has no cells"),
-        ({"a": [1], "b": []}, UsageError, "the grid has no cells"),
-        ({"policy": "paged"}, TypeError, r"grid\['policy'\] must be a list of values, not 'paged'"),
-        ({"size": 16}, TypeError, r"grid\['size'\] must be a list of values, not 16"),
-        ({"size": {16, 32}}, TypeError, r"grid\['size'\] must be a list of values"),
-        ({"a": [1, object]}, TypeError, r"grid\['a'\]\[1\] is <class 'object'>"),
-        ({"a": [float("nan")]}, UsageError, r"grid\['a'\]\[0\] is nan"),
-        ([{"a": 1}, {"a": np.int64(1)}], TypeError, r"grid\[1\]\['a'\] is np.int64\(1\)"),
-        ([{"a": 1}, 2], TypeError, r"grid\[1\] must be a dict with a cell's values, not 2"),
-        (7, TypeError, "grid must be a dict of lists or a list of dicts, not 7"),
-        ("paged", TypeError, "grid must be a dict of lists or a list of dicts, not 'paged'"),
-    ],
-)
-def test_a_bad_grid_is_refused_before_anything_runs(
-    grid: Any, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        sweep(grid, dict)
 
 
 def test_a_cell_that_kills_its_process_fails_alone(tmp_path: Path) -> None:

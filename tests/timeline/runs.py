@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pagesim
 from pagesim.timeline import State, Timeline
@@ -30,13 +31,22 @@ SOURCES: dict[str, Callable[[int], Source]] = {
 def recorded(kind: str, seed: int, steps: int) -> Timeline:
     """A run of so many steps, begun after some that nobody recorded."""
     source = SOURCES[kind](seed)
-    for _ in range(seed % 7):
-        source.step()
+    source.steps(seed % 7)
     with pagesim.record(source.subject) as run:
         source.run = run
-        for _ in range(steps):
-            source.step()
+        source.steps(steps)
     return run
+
+
+def reloaded(run: Timeline, path: Path | str) -> Timeline:
+    """A run that was saved to this file and loaded again, which is the same at every step."""
+    run.save(path)
+    loaded = pagesim.load(path)
+    assert (loaded.first, list(loaded)) == (run.first, list(run))
+    for step in range(len(run) + 1):
+        assert loaded.at(step) == run.at(step)
+        assert list(loaded.at(step).tables) == list(run.at(step).tables)
+    return loaded
 
 
 def watched(source: Source, steps: int) -> tuple[Timeline, list[tuple[int, State]]]:

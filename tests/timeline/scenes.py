@@ -6,12 +6,22 @@ from typing import Any
 import pagesim
 from pagesim import Device
 from pagesim.journal.effects import Name
-from pagesim.timeline import Effect, Event
+from pagesim.timeline import Effect, Event, Timeline
 
 
 def new_story(num_gpu: int = 8, num_cpu: int = 8, **options: Any) -> pagesim.Story:
     """A story with blocks of 4 slots, which is not recorded yet."""
     return pagesim.Story(num_gpu, num_cpu, record=False, **options)
+
+
+def told(*prompts: str | Iterable[int], leave: bool = False, **options: Any) -> Timeline:
+    """A recorded story in which these prompts arrive; with ``leave`` each goes before the next."""
+    story = pagesim.Story(**{"gpu_blocks": 8, "block_size": 4} | options)
+    for prompt in prompts:
+        writer = story.arrive(prompt)
+        if leave:
+            writer.leave()
+    return story.run
 
 
 def new_group(*seq_ids: int, tokens: Iterable[int]) -> pagesim.SequenceGroup:
@@ -24,6 +34,11 @@ def new_table(kind: str = "naive", num_gpu: int = 8, num_cpu: int = 8) -> pagesi
     """An empty table on an allocator of its own."""
     allocator = pagesim.CpuGpuBlockAllocator.create(kind, num_gpu, num_cpu, 4)
     return pagesim.BlockTable(4, allocator)
+
+
+def interrupted(*_: object) -> None:
+    """What a method becomes in which Ctrl-C is pressed."""
+    raise KeyboardInterrupt
 
 
 def take_until(manager: pagesim.SelfAttnBlockSpaceManager, left: int) -> None:

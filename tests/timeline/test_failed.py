@@ -10,7 +10,7 @@ import pytest
 import pagesim
 from pagesim import Device, NoFreeBlocksError, Timeline, record
 from pagesim.errors import UsageError
-from tests.timeline.runs import SOURCES
+from tests.timeline.runs import SOURCES, reloaded
 from tests.timeline.scenes import new_group, new_story, new_table
 
 PROMPT = [1, 2, 3, 4]
@@ -138,8 +138,7 @@ def test_a_message_of_any_length_can_be_saved(tmp_path: Any) -> None:
     table = new_table()
     with record(table._allocator) as run, pytest.raises(TypeError):
         table.allocate("\ud800" * 50_000)
-    run.save(tmp_path / "run.jsonl")
-    assert list(pagesim.load(tmp_path / "run.jsonl")) == list(run)
+    reloaded(run, tmp_path / "run.jsonl")
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -10,23 +10,14 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline import Question, Timeline, file
+from pagesim.timeline import Question, file
 from pagesim.timeline.header import state_as_dict
 from tests.timeline.random_calls.manager import ManagerRun
 from tests.timeline.random_calls.tables import TableRun
-from tests.timeline.runs import SOURCES, recorded
+from tests.timeline.runs import SOURCES, recorded, reloaded
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
 KINDS = ("free list", "evictor")
-
-
-def assert_equal(one: Timeline, other: Timeline) -> None:
-    assert len(one) == len(other)
-    assert one.first == other.first
-    assert list(one) == list(other)
-    for step in range(len(one) + 1):
-        assert one.at(step) == other.at(step)
-        assert list(one.at(step).tables) == list(other.at(step).tables)
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -34,9 +25,7 @@ def test_there_and_back(kind: str, tmp_path: Path) -> None:
     for seed, name in enumerate(NAMES, 2):
         run = recorded(kind, seed, 40)
         for part in (run, run[seed : len(run) - seed][2:], run[4:4]):
-            part.save(str(tmp_path / name))
-            loaded = pagesim.load(str(tmp_path / name))
-            assert_equal(part, loaded)
+            loaded = reloaded(part, str(tmp_path / name))
             loaded.save(tmp_path / f"again-{name}")
             assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
 
@@ -77,10 +66,7 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     questions = [Question(at, "which?", "taken", "because", "first") for at in (0, *asked)]
     labels = {1: "cat", -2: "</script>"}
     run.annotate(title="<b>π", tokens=labels, questions=questions, opens=asked[1])
-    run.save(tmp_path / "x.jsonl.gz")
-    loaded = pagesim.load(tmp_path / "x.jsonl.gz")
-    assert_equal(loaded, run)
-    assert loaded.notes == run.notes
+    assert reloaded(run, tmp_path / "x.jsonl.gz").notes == run.notes
     run[asked[0] : asked[1]].save(tmp_path / "piece.jsonl")
     notes = pagesim.load(tmp_path / "piece.jsonl").notes
     assert notes.questions == (Question(0, "which?", "taken", "because", "first"),)
@@ -144,18 +130,14 @@ def test_names_are_data(name: str | int, tmp_path: Path) -> None:
         table.allocate([1, -2, 3**39, 4, 5])
         run.label(table, name)
         table.append_token_ids([6])
-    run.save(tmp_path / "run.jsonl")
-    assert_equal(pagesim.load(tmp_path / "run.jsonl"), run)
+    reloaded(run, tmp_path / "run.jsonl")
     assert list(run.at(-1).tables) == [name]
 
 
 def test_saving_while_recording(tmp_path: Path) -> None:
     source = ManagerRun(6, caching=False)
     with pagesim.record(source.manager) as run:
-        for _ in range(20):
-            source.step()
-        run.save(tmp_path / "half.jsonl.gz")
-        seen = len(run)
-        for _ in range(20):
-            source.step()
-    assert_equal(pagesim.load(tmp_path / "half.jsonl.gz"), run[:seen])
+        source.steps(20)
+        half = reloaded(run, tmp_path / "half.jsonl.gz")
+        source.steps(20)
+    assert list(half) == list(run)[: len(half)] != list(run)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pagesim
+from tests.timeline.runs import reloaded
 
 
 class Read(NamedTuple):
@@ -41,10 +42,7 @@ def test_a_step_a_read(tmp_path: Path) -> None:
     assert film[1].marks[0].numbers == ((2, 0.5),)
     assert film.notes.tokens == run.notes.tokens
     assert run.annotate(opens=1).film(READS).notes.opens is None, "its steps are others"
-    film.save(tmp_path / "film.jsonl.gz")
-    loaded = pagesim.load(tmp_path / "film.jsonl.gz")
-    assert list(loaded) == list(film)
-    assert loaded.at(-1) == run.at(-1)
+    assert reloaded(film, tmp_path / "film.jsonl.gz").at(-1) == run.at(-1)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +66,7 @@ def test_colours_are_those_of_the_whole_run(tmp_path: Path) -> None:
     run = found.run
     for one in (run.film(READS, [2]), run[4:]):
         assert one.sequences == run.sequences == [0, 1, 2]
-        one.save(tmp_path / "one.jsonl")
-        assert pagesim.load(tmp_path / "one.jsonl").sequences == run.sequences
+        assert reloaded(one, tmp_path / "one.jsonl").sequences == run.sequences
 
 
 def test_numbers_on_slots_of_a_step(tmp_path: Path) -> None:
@@ -81,9 +78,7 @@ def test_numbers_on_slots_of_a_step(tmp_path: Path) -> None:
     assert event.caption.endswith(message)
     run.mark(1, {1: 3}, "reads", on="blocks")
     assert event.marks + run[0].marks[1:] == run[0].marks and run[0].caption.endswith(message)
-    run.save(tmp_path / "run.jsonl")
-    loaded = pagesim.load(tmp_path / "run.jsonl")
-    assert list(loaded) == list(run) and loaded.at(-1) == run.at(-1)
+    reloaded(run, tmp_path / "run.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -122,12 +122,11 @@ def test_every_value_of_a_small_file_replaced(wrong: Any, tmp_path: Path) -> Non
         try_to_load(write(tmp_path / "x.jsonl", changed(lines, at, wrong)))
 
 
+DATA = Path(__file__).parents[1] / "data" / "timelines2"
 STEP = 6 if hostile.PLACES < 1000 else 3
 
 
-IMPOSSIBLE = json.loads(
-    (Path(__file__).parents[1] / "data" / "timelines2" / "impossible.json").read_text()
-)
+IMPOSSIBLE = json.loads((DATA / "impossible.json").read_text())
 """Events, words of a header, and words of its state that cannot be, by what is wrong with them."""
 
 EVENTS = IMPOSSIBLE["events"] | {"an event of many letters": [{"event": "e" * 10_001}]}
@@ -220,9 +219,8 @@ def test_whatever_is_kept_is_counted(
 
 def test_the_error_is_a_value_error(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{}")
-    with pytest.raises(
-        ValueError, match=r"x\.jsonl:1: format must be 'pagesim-timeline/2'"
-    ) as info:
+    message = r"x\.jsonl:1: format must be 'pagesim-timeline/2'"
+    with pytest.raises(ValueError, match=message) as info:
         pagesim.load(tmp_path / "x.jsonl")
     assert type(info.value) is TimelineError
 

@@ -11,13 +11,11 @@ import pytest
 
 import pagesim
 from tests.commands import runs
+from tests.timeline.scenes import told
 
 
-def grown(words: str, blocks: int = 8) -> pagesim.Timeline:
-    story = pagesim.Story(gpu_blocks=blocks, block_size=4)
-    for word in words.split():
-        story.arrive(f"{word} goes")
-    return story.run
+def grown(words: str) -> pagesim.Timeline:
+    return told(*(f"{word} goes" for word in words.split()))
 
 
 def headers(page: str) -> list[dict[str, Any]]:
@@ -50,10 +48,8 @@ def test_a_notebook_shows_both() -> None:
 
 def test_recorded_simulations_can_be_compared() -> None:
     stream = pagesim.workload.paper_sharegpt(3, seed=0)
-    one, other = (
-        pagesim.simulate(stream, pool=4096, block_size=size, record=True, progress=False)
-        for size in (16, 32)
-    )
+    given: Any = {"pool": 4096, "record": True, "progress": False}
+    one, other = (pagesim.simulate(stream, block_size=size, **given) for size in (16, 32))
     pair = pagesim.compare(one, other)
     assert pair.runs == (one.timeline, other.timeline)
     for run, clock in zip(pair.runs, pair.clocks, strict=True):

@@ -10,7 +10,7 @@ from pagesim import Timeline, record
 from pagesim.journal import Journal
 from tests.timeline.random_calls.manager import ManagerRun
 from tests.timeline.runs import SOURCES, comparable, watched
-from tests.timeline.scenes import new_story
+from tests.timeline.scenes import interrupted, new_story
 
 
 @pytest.fixture
@@ -116,8 +116,7 @@ def test_two_managers_at_once(first_out: int) -> None:
         assert comparable(run.at(-1)) == comparable(end)
     alone = ManagerRun(1, False)
     with record(alone.manager) as run:
-        for _ in range(40 if first_out == 0 else 80):
-            alone.step()
+        alone.steps(40 if first_out == 0 else 80)
     assert list(run) == list(runs[0])
 
 
@@ -125,8 +124,7 @@ def test_two_managers_at_once(first_out: int) -> None:
 def test_recording_changes_nothing(kind: str) -> None:
     for seed in range(3):
         plain, recorded = SOURCES[kind](seed), SOURCES[kind](seed)
-        for _ in range(80):
-            plain.step()
+        plain.steps(80)
         watched(recorded, 80)
         assert recorded.live() == plain.live()
         assert recorded.random.random() == plain.random.random()
@@ -157,10 +155,6 @@ def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -
     assert [event.kind for event in run] == ["allocate", *["failed"] * 2, *["append_slots"] * 2]
     assert run[1].error == run[2].error == "KeyboardInterrupt"
     assert run.at(-1).tables[1].token_ids == (1, 2, 3)
-
-
-def interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_run_holds_no_live_object_when_it_is_over() -> None:

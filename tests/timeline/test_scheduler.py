@@ -223,8 +223,7 @@ def test_every_decision_is_told_once_and_every_step_adds_up() -> None:
 
         source.schedule = schedule  # type: ignore[method-assign]
         with record(scheduler) as run:
-            for _ in range(100):
-                source.step()
+            source.steps(100)
         steps = [event.step or 0 for event in run]
         assert steps == sorted(steps) and {*steps} == {*range(max(steps) + 1)} - {0} | {steps[0]}
         ends = [event.step for event in run if "schedule" in (event.kind, event.called)]

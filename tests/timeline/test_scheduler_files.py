@@ -7,6 +7,7 @@ import pytest
 
 import pagesim
 from tests.timeline.hostile import write
+from tests.timeline.runs import reloaded
 from tests.timeline.scenes import in_queues
 from tests.timeline.test_hostile_files import SMALL
 
@@ -44,15 +45,9 @@ def test_states_and_steps(tmp_path: Path) -> None:
     assert [run.at(i).requests for i in range(4)] == [*[{"x": 1, 5: 2}] * 3, {"x": 1}]
     assert [event.step for event in run] == [1, 1, 1, None]
     assert run[2].moves[0].sequence == 2, "of the request in the queue"
-    assert [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled] == [
-        ("x", 1, 7, True),
-        (5, None, 1, False),
-    ]
-    run.save(tmp_path / "again.jsonl")
-    again = pagesim.load(tmp_path / "again.jsonl")
-    assert list(again) == list(run)
-    assert [again.at(i) for i in range(5)] == [run.at(i) for i in range(5)]
-    assert again[1:].at(0) == run.at(1)
+    told = [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled]
+    assert told == [("x", 1, 7, True), (5, None, 1, False)]
+    assert reloaded(run, tmp_path / "again.jsonl")[1:].at(0) == run.at(1)
 
 
 BAD = {

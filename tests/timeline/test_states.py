@@ -35,8 +35,7 @@ def assert_same(run: Timeline, states: list[tuple[int, State]]) -> None:
 @given(seed=SEEDS, before=st.integers(0, 30))
 def test_any_step_asked_in_any_order(kind: str, seed: int, before: int) -> None:
     source = SOURCES[kind](seed)
-    for _ in range(before):
-        source.step()
+    source.steps(before)
     run, states = watched(source, STEPS)
     first = states[0]
     random.Random(seed).shuffle(states)
@@ -64,8 +63,7 @@ def test_asking_while_it_is_recorded(kind: str) -> None:
 def test_a_manager_recorded_in_the_middle_of_its_life_knows_all_of_its_tables(kind: str) -> None:
     for seed in range(10):
         source = SOURCES[kind](seed)
-        for _ in range(30):
-            source.step()
+        source.steps(30)
         run, states = watched(source, 5)
         assert len(states[0][1].tables) > 1
         assert list(run.at(0).tables) == list(states[0][1].tables)
@@ -108,11 +106,9 @@ def test_kept_copies_change_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_allocator_of_a_manager_shows_its_tables_under_the_ids_of_the_sequences() -> None:
     for seed in range(10):
         source = ManagerRun(seed, bool(seed % 2))
-        for _ in range(20):
-            source.step()
+        source.steps(20)
         with pagesim.record(source.manager.block_allocator) as run:
-            for _ in range(STEPS):
-                source.step()
+            source.steps(STEPS)
         live = source.live()
         known = run.at(-1).tables
         assert known
@@ -124,11 +120,9 @@ def test_the_allocator_of_a_manager_shows_its_tables_under_the_ids_of_the_sequen
 def test_a_manager_recorded_inside_the_recording_of_its_allocator() -> None:
     for seed in range(10):
         source = ManagerRun(seed, bool(seed % 2))
-        for _ in range(20):
-            source.step()
+        source.steps(20)
         with pagesim.record(source.manager.block_allocator) as outer:
-            for _ in range(seed):
-                source.step()
+            source.steps(seed)
             outer.at(len(outer) // 2)
             inner, states = watched(source, STEPS)
         assert_same(inner, states)

@@ -62,6 +62,5 @@ def test_slots_and_tokens_are_counted_apart(tmp_path: Path) -> None:
     for step, expected in enumerate(applier.states(path)):
         assert expected == json.loads(json.dumps(state_as_dict(run.at(step)))), step
     tables = [run.at(step).tables["s"] for step in range(5)]
-    assert [(table.num_tokens, table.num_slots) for table in tables] == [
-        *((1, 1), (1, 2), (1, 4), (2, 4), (3, 4))
-    ]
+    lengths = [(table.num_tokens, table.num_slots) for table in tables]
+    assert lengths == [(1, 1), (1, 2), (1, 4), (2, 4), (3, 4)]

@@ -5,19 +5,22 @@ from tests.v1.scenes import Engine, text
 from tests.v1.world import check
 
 
-def preempted_in_flight() -> tuple[Scheduler, list[object]]:
-    """After three steps without an output, b is preempted and waits for the output of two."""
-    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 6))
-    scheduler.add_request(Request("a", range(8), block_size=4))
-    scheduler.add_request(Request("b", range(50, 57), block_size=4))
-    outputs: list[object] = [scheduler.schedule() for _ in range(3)]
-    b = scheduler.requests["b"]
-    assert b.status is RequestStatus.PREEMPTED and b.num_stale_output_tokens == 8
-    return scheduler, outputs
+def serving(blocks: int, **prompts: range) -> Scheduler:
+    """An asynchronous scheduler of two seats, to which these requests have come."""
+    config = SchedulerConfig(32, 2, 64, async_scheduling=True)
+    scheduler = Scheduler(config, CacheConfig(4, blocks))
+    for name, prompt in prompts.items():
+        scheduler.add_request(Request(name, prompt, block_size=4))
+    return scheduler
 
 
 def test_a_request_with_stale_output_is_passed_over_and_keeps_its_place() -> None:
-    scheduler, _ = preempted_in_flight()
+    """After three steps without an output, b is preempted and waits for the output of two."""
+    scheduler = serving(6, a=range(8), b=range(50, 57))
+    for _ in range(3):
+        scheduler.schedule()
+    b = scheduler.requests["b"]
+    assert b.status is RequestStatus.PREEMPTED and b.num_stale_output_tokens == 8
     scheduler.finish_requests("a", RequestStatus.FINISHED_ABORTED)
     for name in ("c", "d", "e"):
         scheduler.add_request(Request(name, range(3), block_size=4))
@@ -27,9 +30,8 @@ def test_a_request_with_stale_output_is_passed_over_and_keeps_its_place() -> Non
 
 
 def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before() -> None:
-    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 8))
-    b = Request("b", range(50, 57), block_size=4)
-    scheduler.add_request(b)
+    scheduler = serving(8, b=range(50, 57))
+    b = scheduler.requests["b"]
     outputs = [scheduler.schedule(), scheduler.schedule()]
     assert scheduler.reset_prefix_cache(reset_running_requests=True)
     assert (b.num_stale_output_tokens, b.discard_stale_output) == (8, True)
@@ -44,9 +46,8 @@ def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before
 
 def test_a_step_that_sampled_nothing_caches_nothing() -> None:
     """A block is findable with the next token, even if its own are known and computed by then."""
-    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 9))
-    a = Request("a", range(7), block_size=4)
-    scheduler.add_request(a)
+    scheduler = serving(9, a=range(7))
+    a = scheduler.requests["a"]
     outputs = [scheduler.schedule(), scheduler.schedule(), scheduler.schedule()]
     cached = scheduler.kv_cache_manager.coordinator.single_type_managers[0].num_cached_block
     scheduler.update_from_output(outputs[0], {"a": [7]})
@@ -65,9 +66,8 @@ def test_the_model_s_length_is_foreseen_as_the_request_s_is() -> None:
 
 
 def test_once_discarded_output_is_drained_the_next_stale_output_counts_again() -> None:
-    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 8))
-    b = Request("b", range(50, 57), block_size=4)
-    scheduler.add_request(b)
+    scheduler = serving(8, b=range(50, 57))
+    b = scheduler.requests["b"]
     output = scheduler.schedule()
     assert scheduler.reset_prefix_cache(reset_running_requests=True)
     scheduler.update_from_output(output, {"b": [7]})

@@ -136,22 +136,12 @@ class Requests(RuleBasedStateMachine):
         assert self.manager.usage == 0
 
 
-def machine(caching: bool, window: int | None, retention: int | None) -> type:
-    members = {"caching": caching, "window": window, "retention": retention}
-    return type("Requests", (Requests,), members)
+FULL = [(False, None, 0), (True, None, 0)]
+WINDOWS = [(False, 3, 0), (True, 1, None), (True, 3, None), (True, 5, 0), (True, 4, 6)]
 
 
-KINDS = [
-    (False, None, 0),
-    (True, None, 0),
-    (False, 3, 0),
-    (True, 1, None),
-    (True, 3, None),
-    (True, 5, 0),
-    (True, 4, 6),
-]
-
-
-@pytest.mark.parametrize(("caching", "window", "retention"), KINDS)
+@pytest.mark.parametrize(("caching", "window", "retention"), FULL + WINDOWS)
 def test_any_sequence_of_calls(caching: bool, window: int | None, retention: int | None) -> None:
-    run_state_machine_as_test(machine(caching, window, retention), settings=SETTINGS)
+    members = {"caching": caching, "window": window, "retention": retention}
+    machine = type("Requests", (Requests,), members)
+    run_state_machine_as_test(machine, settings=SETTINGS)

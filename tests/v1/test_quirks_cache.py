@@ -13,11 +13,8 @@ def test_w01_the_null_block_is_taken_from_the_start() -> None:
 
 def test_w04_the_last_block_of_a_cached_prompt_is_computed_again() -> None:
     cache = Cache(12)
-    assert [cache.admit(*each) for each in (("a", text(8)), ("b", text(8)), ("c", text(9)))] == [
-        0,
-        4,
-        8,
-    ]
+    found = [cache.admit("a", text(8)), cache.admit("b", text(8)), cache.admit("c", text(9))]
+    assert found == [0, 4, 8]
     assert [cache.table(name) for name in "abc"] == [[1, 2], [1, 3], [1, 2, 4]]
     assert cache.cached == [1, 2, 3]
 

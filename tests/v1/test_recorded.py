@@ -56,17 +56,19 @@ def played(request: pytest.FixtureRequest) -> list[tuple[Timeline, list[tuple[in
     return recorded(request.param)
 
 
-def test_every_state_is_the_subjects(played: list[tuple[Timeline, list[Any]]]) -> None:
-    for run, states in played:
+def check_states(runs: list[tuple[Timeline, list[Any]]]) -> None:
+    for run, states in runs:
         for step, state in states:
             assert run.at(step) == state, (step, run[step - 1])
+
+
+def test_every_state_is_the_subjects(played: list[tuple[Timeline, list[Any]]]) -> None:
+    check_states(played)
 
 
 @pytest.mark.parametrize("path", PLAYED[::5], ids=lambda path: path.name.split(".")[0])
 def test_in_the_middle_of_its_life_too(path: Path) -> None:
-    for run, states in recorded(path, skip=40):
-        for step, state in states:
-            assert run.at(step) == state, (step, run[step - 1])
+    check_states(recorded(path, skip=40))
 
 
 @pytest.mark.parametrize(
@@ -126,12 +128,8 @@ def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
     b = Request("b", range(50, 58), block_size=4, max_tokens=3)
     run = story(Scheduler(SchedulerConfig(32, 4, 64), CacheConfig(4, 6)), {1: a, 2: b}, 5)
     assert kinds(run, 1)[:3] == [("admit", "a"), ("schedule", None), ("update_from_output", None)]
-    assert kinds(run, 3) == [
-        ("allocate_slots", "a"),
-        ("preempt", "b"),
-        ("schedule", None),
-        ("update_from_output", None),
-    ]
+    assert kinds(run, 3)[:2] == [("allocate_slots", "a"), ("preempt", "b")]
+    assert kinds(run, 3)[2:] == [("schedule", None), ("update_from_output", None)]
     (preempt,) = run.find(kind="preempt")
     assert run.at(preempt + 1).queues == {"waiting": ("b",), "running": ("a",)}
     assert run.at(preempt + 1).lists["free queue"] == (4, 3)
@@ -185,10 +183,8 @@ def test_a_manager_alone_is_recorded_without_queues() -> None:
         assert manager.allocate_slots(Request("big", range(40)), 40) is None
         manager.free(its)
         manager.free(its)
-    assert [(event.kind, event.subject) for event in run] == [
-        ("allocate_slots", "its"),
-        ("free", "its"),
-    ]
+    events = [(event.kind, event.subject) for event in run]
+    assert events == [("allocate_slots", "its"), ("free", "its")]
     assert run.at(1).queues == {} and run.at(1).tables["its"].token_ids == tuple(range(7))
 
 

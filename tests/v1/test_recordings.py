@@ -1,15 +1,13 @@
 """Whatever differs from a recording of the real vLLM 0.33.0 is told, where it does."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from pagesim import cli
 from pagesim.replay import TraceError, replay_file
+from tests.commands.runs import Shell, run
 from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import V1_GROUPS, lines_of, write
@@ -107,22 +105,19 @@ def test_a_hybrid_model_is_refused_by_name(tmp_path: Path) -> None:
         replay_file(write(tmp_path / "x.jsonl", [plain | {"config": config}]))
 
 
-def test_the_command_takes_them() -> None:
-    files = [str(path) for path in [*RECORDINGS[::7], *V1_GROUPS]]
-    done = CliRunner().invoke(cli.cli, ["replay", "--json", *files])
-    answer = json.loads(done.output)
-    assert (done.exit_code, answer["ok"], len(answer["files"])) == (0, True, 23)
-    assert len(V1_GROUPS) == 20
+def test_the_command_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = Shell(capsys).answer("replay", *RECORDINGS[::7], *V1_GROUPS)
+    assert (answer["ok"], len(answer["files"]), len(V1_GROUPS)) == (True, 23, 20)
 
 
-def test_the_command_plays_a_run_of_pages_and_no_queue_alone(tmp_path: Path) -> None:
+def test_the_command_plays_a_run_of_pages_and_no_queue_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run.html"
-    run, queue = DATA / "scheduler-async_bs4-138.jsonl.gz", DATA / "free_queue-queue-101.jsonl.gz"
-    done = CliRunner().invoke(cli.cli, ["replay", str(run), "-o", str(out)])
-    assert done.exit_code == 0 and "part 1 of 1" in done.output
+    pages, queue = DATA / "scheduler-async_bs4-138.jsonl.gz", DATA / "free_queue-queue-101.jsonl.gz"
+    assert "part 1 of 1" in Shell(capsys)("replay", pages, "-o", out)
     assert "scheduler-async_bs4-138.jsonl.gz, part 1 of 1" in out.read_text()
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["replay", str(queue), "-o", str(out)])
+    assert run("replay", queue, "-o", out) == 2
     for path in V1_GROUPS[::5]:
-        done = CliRunner().invoke(cli.cli, ["replay", str(path), "-o", str(out)])
-        assert done.exit_code == 0 and path.name in out.read_text()
+        Shell(capsys)("replay", path, "-o", out)
+        assert path.name in out.read_text()

@@ -65,11 +65,8 @@ def test_the_end_of_a_request() -> None:
     assert (its.is_finished(), its.get_finished_reason()) == (True, FinishReason.ABORT)
     finished = [status for status in RequestStatus if RequestStatus.is_finished(status)]
     assert all(RequestStatus.get_finished_reason(status) for status in finished)
-    assert [status.name for status in RequestStatus if status not in finished] == [
-        "WAITING",
-        "RUNNING",
-        "PREEMPTED",
-    ]
+    unfinished = [status.name for status in RequestStatus if status not in finished]
+    assert unfinished == ["WAITING", "RUNNING", "PREEMPTED"]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,14 @@ from pagesim.v1 import BlockPool, KVCacheManager, Request, Scheduler
 
 def pool_state(pool: BlockPool) -> dict[str, Any]:
     """All there is to know of a pool."""
-    found = pool.cached_block_hash_to_block._blocks
+    found, more = pool.cached_block_hash_to_block._blocks, pool.cached_block_hashes_by_block
     return {
         "free": [block.block_id for block in pool.free_block_queue.get_all_free_blocks()],
         "num_free": pool.get_num_free_blocks(),
         "refs": [block.ref_cnt for block in pool.blocks],
-        "hashes": [block.block_hash for block in pool.blocks],
+        "hashes": [block.key for block in pool.blocks],
+        "covered": [block.block_hash_num_tokens for block in pool.blocks],
+        "more": {block_id: sorted(keys) for block_id, keys in more.items()},
         "found": {key: list(blocks) for key, blocks in found.items()},
     }
 
@@ -46,10 +48,15 @@ def everything(subject: KVCacheManager | Scheduler) -> dict[str, Any]:
             "preempted": set(subject.preempted_req_ids),
             "in flight": list(subject._in_flight),
         }
-    tables = subject.coordinator.single_type_managers[0]
+    groups = subject.coordinator.single_type_managers
+    tables = {
+        (name, group.kv_cache_group_id): [block.block_id for block in table]
+        for group in groups
+        for name, table in group.req_to_blocks.items()
+    }
     return pool_state(subject.block_pool) | {
-        "tables": {name: [b.block_id for b in t] for name, t in tables.req_to_blocks.items()},
-        "cached": dict(tables.num_cached_block),
+        "tables": tables,
+        "cached": [dict(group.num_cached_block) for group in groups],
         "stats": repr(subject.prefix_cache_stats),
     }
 
@@ -85,7 +92,9 @@ def check(manager: KVCacheManager) -> None:
         assert before.next_free_block.prev_free_block is before
         before = before.next_free_block
     hashes = [(key, i) for key, ids in now["found"].items() for i in ids]
-    assert sorted(hashes) == sorted((key, i) for i, key in enumerate(now["hashes"]) if key)
+    keys = [(key, i) for i, key in enumerate(now["hashes"]) if key]
+    keys += [(key, i) for i, more in now["more"].items() for key in more]
+    assert sorted(hashes) == sorted(keys)
     assert now["hashes"][0] is None
     if not manager.enable_caching:
         assert not hashes

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.workload import Workload, WorkloadError, files, load
+from pagesim.studies.prefix_hits import ids_seen_before
+from pagesim.workload import Workload, WorkloadError, files, load, mooncake_conversation
 
 EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"
 TRACES = Path(__file__).parents[3] / "shared" / "waste" / "traces"
+TRACE = TRACES / "mooncake_fast25_conversation_first3000_hashes.csv"
 
 OURS = "arrival_s,prompt_tokens,output_tokens\n0,374,44\n4.315,396,109\n4.542,879,55\n"
 HASHED = "arrival_s,prompt_tokens,output_tokens,hash_ids_512\n0,1100,5,0 1 2\n0.5,512,1,0\n3,7,1,\n"
@@ -104,10 +106,20 @@ def test_the_extract_is_the_start_of_the_mooncake_trace(number: int) -> None:
     assert stream[0].prompt_tokens == 6758
 
 
-@pytest.mark.skipif(not TRACES.is_dir(), reason="the original traces are not beside this clone")
-def test_the_extract_is_the_start_of_the_original() -> None:
-    original = load(TRACES / "mooncake_fast25_conversation_first3000_hashes.csv", first=250)
-    assert load(EXTRACT).requests == original.requests
+@pytest.mark.skipif(not TRACE.is_file(), reason="the original trace is not beside this clone")
+def test_the_extract_and_the_trace_in_the_package_are_the_start_of_the_original() -> None:
+    original = load(TRACE, first=1000).requests
+    assert mooncake_conversation().requests == original
+    assert load(EXTRACT).requests == original[:250]
+
+
+def test_the_trace_in_the_package_is_all_there_and_names_its_source() -> None:
+    trace = mooncake_conversation()
+    seen = ids_seen_before(trace)
+    assert (len(trace), seen.lookups, seen.hits) == (1000, 27305, 5791)
+    assert trace.name == "mooncake_conversation" and "Apache-2.0" in trace.source
+    assert trace is mooncake_conversation()
+    assert trace.first(250).requests == load(EXTRACT).requests
 
 
 ROW = "arrival_s,prompt_tokens,output_tokens\n0,374,44\n"

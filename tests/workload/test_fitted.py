@@ -10,8 +10,8 @@ from pagesim.commands.fit import fit
 from pagesim.workload import Request, Workload, load
 from pagesim.workload.fit import summarize
 from pagesim.workload.fitted import Summary, summary
+from tests.workload.test_files import TRACES
 
-TRACES = Path(__file__).parents[3] / "shared" / "waste" / "traces"
 NAMES = {
     "sharegpt": "sharegpt_first_turn_2rps.csv",
     "azure_conv": "azure2023_conv.csv",

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim.workload import Workload, WorkloadError, load
+from tests.commands.runs import requests
+from tests.workload.test_files import rows as rows_of
 
 EXAMPLES = int(os.environ.get("PAGESIM_HOSTILE", "60"))
 GOOD = (
@@ -76,8 +78,6 @@ def test_any_bytes(content: bytes, format: str | None, packed: bool, cut: int) -
 def test_a_good_file_gives_back_what_was_written(rows: list[tuple[float, int, int]]) -> None:
     rows.sort(key=lambda row: row[0])
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.csv"
-        lines = (f"{arrival!r},{prompt},{output}\n" for arrival, prompt, output in rows)
-        path.write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(lines))
-        stream = load(path)
-    assert [(r.arrival_s, r.prompt_tokens, r.output_tokens) for r in stream] == rows
+        lines = [f"{arrival!r},{prompt},{output}" for arrival, prompt, output in rows]
+        stream = load(requests(Path(folder) / "x.csv", *lines))
+    assert rows_of(stream) == rows

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagesim import workload
+from tests.workload.test_files import rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
 
@@ -30,10 +31,7 @@ def test_a_pipe_is_read_as_a_file_is(form: str, named: bool, tmp_path: Path) -> 
     feeder.start()
     read = workload.load(pipe, form if named else None)
     feeder.join(10)
-    assert [(r.arrival_s, r.prompt_tokens, r.output_tokens) for r in read] == [
-        (0.0, 5, 6),
-        (1.5, 7, 8),
-    ]
+    assert rows(read) == [(0.0, 5, 6), (1.5, 7, 8)]
 
 
 def test_the_command_reads_its_standard_input() -> None:

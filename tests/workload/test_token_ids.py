@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pagesim import UsageError
 from pagesim.simulation import simulate
 from pagesim.workload import Request, WorkloadError, load
+from tests.simulation.ledger import Clock
 
 HEAD = "arrival_s,prompt_tokens,output_tokens,token_ids\n"
 ALIKE, OTHER = list(range(64)), list(range(100, 164))
@@ -32,21 +34,14 @@ def as_jsonl(folder: Path, *prompts: list[int]) -> Path:
 
 
 @pytest.mark.parametrize("write", [as_csv, as_jsonl])
-def test_prompts_that_begin_alike_share_blocks(tmp_path: Path, write: object) -> None:
-    assert callable(write)
+def test_prompts_that_begin_alike_share_blocks(tmp_path: Path, write: Any) -> None:
     prompts = ([*ALIKE, 7], [*ALIKE, 8, 9], [*OTHER, 7])
     stream = load(write(tmp_path, *prompts))
     assert [request.token_ids for request in stream] == [tuple(ids) for ids in prompts]
     assert [request.prompt_tokens for request in stream] == [65, 66, 65]
-    asked: list[int] = []
-
-    class Clock:
-        def seconds(self, prefill: int, decodes: int, read: int, moved: int = 0) -> float:
-            asked.append(prefill)
-            return 0.01
-
-    simulate(stream, enable_prefix_caching=True, cost_model=Clock(), progress=False)
-    assert [tokens for tokens in asked if tokens] == [65, 2, 65]  # 4 blocks are found
+    clock = Clock()
+    simulate(stream, enable_prefix_caching=True, cost_model=clock, progress=False)
+    assert [prefill for prefill, *_ in clock.asked if prefill] == [65, 2, 65]  # 4 blocks are found
 
 
 @pytest.mark.parametrize(

@@ -157,12 +157,10 @@ def build(paths: list[Path], target: Path) -> list[Path]:
     pages["index.html"] = index(chapters)
     for name, text in pages.items():
         (target / name).write_text(text, encoding="utf-8", newline="\n")
-    shutil.copytree(EXERCISES, target / EXERCISES.name, ignore=_hidden, dirs_exist_ok=True)
+    (target / EXERCISES.name).mkdir(exist_ok=True)
+    for path in EXERCISES.glob("*.ipynb"):
+        shutil.copy2(path, target / EXERCISES.name)
     return [target / name for name in pages]
-
-
-def _hidden(_folder: str, names: list[str]) -> set[str]:
-    return {name for name in names if not name.endswith(".ipynb")}
 
 
 def main(arguments: list[str] | None = None) -> int:

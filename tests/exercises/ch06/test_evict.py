@@ -36,8 +36,7 @@ def test_the_reason_agrees_with_the_list() -> None:
 
 def test_the_time_of_the_first_is_not_the_candidates() -> None:
     cached = [[5, 4, 2.0], [3, 4, 1.0], [0, 8, 1.0], [2, 12, 2.0]]
-    case = next(
-        c for c in EVICT.cases(random.Random(0), False) if list(map(list, *c.args)) == cached
-    )
+    cases = EVICT.cases(random.Random(0), False)
+    case = next(case for case in cases if list(map(list, *case.args)) == cached)
     verdict = EVICT.judge(case, Answer(2))
     assert verdict is not None and "Block 2 was used later" in verdict.why

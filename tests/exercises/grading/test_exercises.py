@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -60,9 +61,8 @@ def graded(folder: Path, tried: Sequence[Exercise], texts: Sequence[str]) -> Mar
 def test_references_get_full_marks(chapter: int, tmp_path: Path) -> None:
     result = graded(tmp_path, [*map(some, of(chapter))], [e.solution for e in of(chapter)])
     assert not result.problem and not [m.feedback for m in result.marks if m.feedback]
-    assert [(m.number, m.points) for m in result.marks] == [
-        (e.number, e.points) for e in of(chapter)
-    ]
+    full = [(e.number, e.points) for e in of(chapter)]
+    assert [(m.number, m.points) for m in result.marks] == full
 
 
 def text(exercise: Exercise, place: int) -> str:
@@ -82,9 +82,7 @@ def test_wrong_answers_get_none(chapter: int, place: int, tmp_path: Path) -> Non
     result = graded(tmp_path, tried, texts)
     assert [(m.number, m.points) for m in result.marks] == [(e.number, 0) for e in tried]
     for given in result.marks:
-        assert "NameError" not in given.feedback and "SyntaxError" not in given.feedback, (
-            given.feedback
-        )
+        assert not re.search("NameError|SyntaxError", given.feedback)
 
 
 def hidden(exercise: Exercise) -> Iterator[Case]:

@@ -53,22 +53,16 @@ def tried(
     """What the function with this attack answered."""
     said = process.ask(9, text=attack, file="<cell>", solves={"2.1": "slots"}, limit=3.0)
     assert said["problem"] == ""
-    return process.ask(
-        limit + 4, number="2.1", name="slots", args=(victim,), limit=limit, special=False
-    )
+    call: dict[str, Any] = {"number": "2.1", "name": "slots", "args": (victim,)}
+    return process.ask(limit + 4, **call, limit=limit, special=False)
 
 
 def unharmed(victim: dict[str, Any]) -> bool:
     file, folder = Path(victim["file"]), Path(victim["folder"])
     with open(f"/proc/{victim['pid']}/stat") as stat:
         alive = stat.read().rpartition(")")[2].split()[0] in "SR"
-    return (
-        alive
-        and file.exists()
-        and file.stat().st_mode & 0o777 == 0o666
-        and file.read_text() == "right"
-        and not list(folder.iterdir())
-    )
+    kept = file.exists() and file.stat().st_mode & 0o777 == 0o666 and file.read_text() == "right"
+    return alive and kept and not list(folder.iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +118,6 @@ def test_it_does_not_outlive_the_grader() -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert grader.stdout is not None
     submission = Path("/proc", grader.stdout.readline().strip())
     assert submission.is_dir()
     grader.kill()

@@ -30,12 +30,10 @@ def options(draw: st.DrawFn, heads: int, kv_heads: int, head_dim: int) -> dict[s
         "sliding_window": draw(st.sampled_from([0, 0, 1, 5, 17, 70])),
     }
     if draw(st.booleans()):
-        slopes = torch.linspace(0.01, 1.0, heads, device=backend.device())
-        made["alibi_slopes"] = slopes
+        made["alibi_slopes"] = torch.linspace(0.01, 1.0, heads, device=backend.device())
     if draw(st.booleans()):
-        made["k_scale"] = (
-            draw(st.sampled_from([0.5, 2.0])) if draw(st.booleans()) else per_head(0.2, 3)
-        )
+        for_all = draw(st.booleans())
+        made["k_scale"] = draw(st.sampled_from([0.5, 2.0])) if for_all else per_head(0.2, 3)
         made["v_scale"] = per_head(0.1, 9)
     return made
 
@@ -63,16 +61,8 @@ def test_all_options_at_once(data: st.DataObject) -> None:
         keywords["partition_size"] = draw(st.sampled_from([16, 50, 512]), label="size")
     event(kernel)
     made = pages.fragmented(lengths, block_size, seed=draw(st.integers(0, 9), label="seed"))
-    case = make_case(
-        made,
-        kernel=kernel,
-        queries=queries,
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        dtype=dtype,
-        cache_dtype=FP8 if fp8 else dtype,
-        window=keywords["sliding_window"],
-        seed=sum(lengths),
-    )
+    sizes = {"queries": queries, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim}
+    dtypes = {"dtype": dtype, "cache_dtype": FP8 if fp8 else dtype}
+    window = keywords["sliding_window"]
+    case = make_case(made, kernel=kernel, **sizes, **dtypes, window=window, seed=sum(lengths))
     case.check(**keywords)

@@ -19,9 +19,9 @@ def cut(lengths: list[int], kv_heads: int = 8, partition_size: int = 512) -> tup
     return -(-max(lengths) // span), span
 
 
-def test_a_full_chip_is_not_split() -> None:
-    assert cut([4096] * 64)[0] == 1
-    assert cut([4096] * 256)[0] == 1
+@pytest.mark.parametrize("lengths", [[4096] * 64, [4096] * 256, [300]])
+def test_a_full_chip_is_not_split_and_a_short_sequence_is_not_worth_it(lengths: list[int]) -> None:
+    assert cut(lengths)[0] == 1
 
 
 def test_one_long_sequence_is_split_until_a_wave_is_full() -> None:
@@ -29,10 +29,6 @@ def test_one_long_sequence_is_split_until_a_wave_is_full() -> None:
     assert parts * 8 <= SEATS
     assert parts * 8 > 0.9 * SEATS
     assert parts * span >= 128 * 1024
-
-
-def test_a_short_sequence_is_not_worth_it() -> None:
-    assert cut([300])[0] == 1
 
 
 def test_partitions_are_whole_tiles_and_never_smaller_than_asked() -> None:

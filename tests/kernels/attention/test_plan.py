@@ -40,12 +40,6 @@ class Waits(TorchFunctionMode):
 
 
 @contextmanager
-def waits() -> Iterator[Waits]:
-    with Waits() as counter:
-        yield counter
-
-
-@contextmanager
 def no_waits() -> Iterator[None]:
     """Where there is a GPU, torch itself raises RuntimeError when something waits for it."""
     if backend.device() == "cuda":
@@ -94,10 +88,10 @@ def step(kernel: str, named: dict[str, Any], slots: torch.Tensor, plan: Any, **s
 def test_the_counter_counts() -> None:
     tensor = torch.ones(1)
     for wait in (torch.Tensor.cpu, torch.Tensor.item, torch.Tensor.tolist, bool, int, float):
-        with waits() as counter:
+        with Waits() as counter:
             wait(tensor)
         assert counter.count == 1, wait
-    with waits() as counter:
+    with Waits() as counter:
         tensor.to("cpu")
         tensor.to(device=torch.device("cpu"))
     assert counter.count == 2
@@ -110,13 +104,13 @@ def test_a_step_of_28_layers_waits_once(kernel: str, fp8: bool, no_kernels: None
     slots = slot_tensor([3, 17])
     ones = torch.ones(2, device=slots.device)
     scales = {"k_scale": ones, "v_scale": 2 * ones} if fp8 else {}
-    with waits() as counter:
+    with Waits() as counter:
         plan = PLANS[kernel][0](**named, slot_mapping=slots)
         assert counter.count == 1
         with no_waits():
             step(kernel, named, slots, plan, **scales)
     assert counter.count == 1
-    with waits() as counter:
+    with Waits() as counter:
         step(kernel, named, slots, None, **scales)
     assert counter.count == LAYERS * (4 if fp8 else 2)  # tables, slots, and the values of scales
 
@@ -154,7 +148,7 @@ def test_a_plan_serves_writes(no_kernels: None) -> None:
         kernels.plan_decode(**named),
     )
     for plan in (of_writes, of_both):
-        with waits() as counter:
+        with Waits() as counter:
             kernels.reshape_and_cache(*arguments, plan=plan)
         assert counter.count == 0
     with pytest.raises(ValueError, match=r"for slot_mapping = None, but this call has int64 \[2\]"):

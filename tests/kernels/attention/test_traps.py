@@ -8,6 +8,7 @@ import torch
 from pagesim import kernels
 from pagesim.kernels import backend
 from tests.kernels import pages
+from tests.kernels.attention.test_together import int32
 from tests.kernels.cases import FP8, KERNELS, NAN, each_kernel, make_case, small_case, with_kernels
 
 
@@ -43,15 +44,8 @@ def test_fused_with_nothing_cached_returns_the_new_value() -> None:
 def test_head_dims_between_nan_columns(kernel: str, head_dim: int, monkeypatch) -> None:
     """Everything lies in wider rows whose spare columns are NaN; the output's stay untouched."""
     made = pages.fragmented([70, 5], block_size=16)
-    plain = make_case(
-        made,
-        kernel=kernel,
-        heads=2,
-        kv_heads=1,
-        head_dim=head_dim,
-        dtype=torch.float16,
-        queries=[6, 2],
-    )
+    sizes = {"heads": 2, "kv_heads": 1, "head_dim": head_dim, "queries": [6, 2]}
+    plain = make_case(made, kernel=kernel, dtype=torch.float16, **sizes)
     spare = []
 
     def guarded(tensor: torch.Tensor, fill: float = NAN) -> torch.Tensor:
@@ -170,8 +164,6 @@ def test_query_starts_that_are_refused(starts: list[int], message: str) -> None:
     case = make_case(pages.fragmented([9, 4], block_size=4), kernel="prefill", queries=[3, 2])
     if starts == [0, 3, 2]:
         case = replace(case, q=case.q[:2])
-    case.others["query_start_loc"] = torch.tensor(
-        starts, dtype=torch.int32, device=backend.device()
-    )
+    case.others["query_start_loc"] = int32(starts)
     with pytest.raises(ValueError, match=message):
         case.answer()

@@ -48,25 +48,15 @@ class Model:
     def attend(self, batch: AttentionMetadata, tokens: dict[Any, list[int]], **given: int) -> Array:
         """Write the step's keys and values, then one launch for the whole batch."""
         parts = [tokens[i][:n] for i, n in zip(batch.seq_ids, batch.seq_lens, strict=True)]
-        q, k, v = (
-            torch.from_numpy(
-                np.concatenate(
-                    [
-                        numbers(kind, heads, part)[context:]
-                        for part, context in zip(parts, batch.context_lens, strict=True)
-                    ]
-                )
-            ).to(backend.device())
-            for kind, heads in ((0, HEADS), (1, KV_HEADS), (2, KV_HEADS))
-        )
-        slots, tables, starts, lengths = (
-            torch.from_numpy(array).to(backend.device())
-            for array in (
-                batch.slot_mapping,
-                batch.block_tables,
-                batch.query_start_loc,
-                batch.seq_lens,
-            )
+
+        def new(kind: int, heads: int) -> Array:
+            pairs = zip(parts, batch.context_lens, strict=True)
+            return np.concatenate([numbers(kind, heads, part)[context:] for part, context in pairs])
+
+        rows = new(0, HEADS), new(1, KV_HEADS), new(2, KV_HEADS)
+        about = batch.slot_mapping, batch.block_tables, batch.query_start_loc, batch.seq_lens
+        q, k, v, slots, tables, starts, lengths = (
+            torch.from_numpy(array).to(backend.device()) for array in (*rows, *about)
         )
         reshape_and_cache(k, v, self.keys, self.values, slots)
         given = {"sliding_window": self.window} | given

@@ -17,12 +17,6 @@ from pagesim.kernels.bench.cases import CASES, TINY, BenchCase, make_inputs
 OURS = ("paged_attention_v1", "paged_attention_v2")
 
 
-@pytest.fixture
-def only_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = {name: peers.CANDIDATES[name] for name in OURS}
-    monkeypatch.setattr(peers, "CANDIDATES", ours)
-
-
 def test_without_a_gpu_one_line_says_that_there_is_nothing_to_measure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -61,15 +55,16 @@ def test_a_dry_run_goes_through_everything(
 
 
 def test_a_wrong_answer_is_not_timed(
-    only_ours: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    right = peers.CANDIDATES["paged_attention_v2"]
+    first, second = OURS
+    right = peers.CANDIDATES[second]
 
     def wrong(inputs: Any) -> peers.Peer:
         peer = right(inputs)
         return peers.Peer(lambda: peer.run() * 1.1)
 
-    monkeypatch.setitem(peers.CANDIDATES, "paged_attention_v2", wrong)
+    monkeypatch.setattr(peers, "CANDIDATES", {first: peers.CANDIDATES[first], second: wrong})
     assert bench.main(["--dry-run", "--case", TINY[0].name]) == 1
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "attention_v2" in line]
     assert "answered wrongly: sequence" in row

@@ -67,38 +67,23 @@ NARROW = "; ".join(
     f"{name} = {name}.to(tl.int32)"
     for name in ("source", "target", "block_step", "row_step", "head_step")
 )
-# What is changed in which file, the launcher that then fails, and what is said of it.
+# What is changed: the file, what is there, and what comes in its place.
+CHANGES = [
+    ("attention/v1.py", "tl.int64", "tl.int32"),
+    ("cache_write.py", "tl.int64", "tl.int32"),
+    ("attention/tile.py", "tl.int64", "tl.int32"),
+    ("attention/fused_decode.py", "**configs.constants(", "maxnreg=64, **configs.constants("),
+    ("block_copy.py", "    inside = (line", f"    {NARROW}\n    inside = (line"),
+    ("softmax.py", "tl.store(out_ptr", "tl.no_such_thing(out_ptr"),
+]
+# The launchers that then fail, and what is said of them.
 MUTANTS = {
-    "attention/v1.py": (
-        ("tl.int64", "tl.int32"),
-        "paged_attention_v1",
-        "steps of 32 bits from k_cache_ptr: make them 64",
-    ),
-    "cache_write.py": (
-        ("tl.int64", "tl.int32"),
-        "reshape_and_cache",
-        "steps of 32 bits from k_cache_ptr: make them 64",
-    ),
-    "attention/tile.py": (
-        ("tl.int64", "tl.int32"),
-        "paged_attention_v2",
-        "steps of 32 and 64 bits from k_cache_ptr: make them 64",
-    ),
-    "attention/fused_decode.py": (
-        ("**configs.constants(", "maxnreg=64, **configs.constants("),
-        "fused_decode",
-        "spills ",
-    ),
-    "block_copy.py": (
-        ("    inside = (line", f"    {NARROW}\n    inside = (line"),
-        "copy_blocks",
-        "bits from loaded pointer: make them 64",
-    ),
-    "softmax.py": (
-        ("tl.store(out_ptr", "tl.no_such_thing(out_ptr"),
-        "online_softmax",
-        "'no_such_thing'",
-    ),
+    "paged_attention_v1": "steps of 32 bits from k_cache_ptr: make them 64",
+    "reshape_and_cache": "steps of 32 bits from k_cache_ptr: make them 64",
+    "paged_attention_v2": "steps of 32 and 64 bits from k_cache_ptr: make them 64",
+    "fused_decode": "spills ",
+    "copy_blocks": "bits from loaded pointer: make them 64",
+    "online_softmax": "'no_such_thing'",
 }
 
 
@@ -107,18 +92,18 @@ def test_mutants_fail(tmp_path: Path) -> None:
     """32-bit addresses in three kernels, spilled registers, and what does not compile at all."""
     need_triton()
     copy_package(tmp_path)
-    for file, ((old, new), _, _) in MUTANTS.items():
+    for file, old, new in CHANGES:
         path = tmp_path / "kernels" / file
         source = path.read_text()
         assert old in source, f"the mutation no longer fits {file}"
         path.write_text(source.replace(old, new))
-    chosen = [part for _, kernel, _ in MUTANTS.values() for part in ("--kernel", kernel)]
+    chosen = [part for kernel in MUTANTS for part in ("--kernel", kernel)]
     cases = ("--case", "D128", "--case", "1024", "--target", "sm_90")
     arguments = (str(tmp_path), *chosen, *cases, "--json")
     child = python("-c", RUN, *arguments, PAGESIM_COMPILE_ONLY="1")
     found = found_by(child)
     assert (child.returncode, found["ok"]) == (1, False)
-    for _, kernel, message in MUTANTS.values():
+    for kernel, message in MUTANTS.items():
         first = next(row for row in found["rows"] if row["launcher"] == kernel)
         assert message in " ".join(first["problems"])
 

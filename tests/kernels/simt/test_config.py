@@ -9,22 +9,15 @@ WORKED = Config(head_size=128, block_size=16, num_threads=128, element_bytes=2)
 
 def test_the_worked_case() -> None:
     c = WORKED
-    assert c.num_warps == 4
-    assert c.thread_group_size == 2
-    assert c.num_thread_groups == 64
-    assert c.vec_size == 4
-    assert c.num_vecs == 32
-    assert (c.num_vecs_per_thread, c.num_elems_per_thread) == (16, 64)
-    assert c.x == 8 == c.thread_group_size * c.vec_size
-    assert c.num_tokens_per_thread_group == 1
-    assert c.v_vec_size == 8
-    assert c.num_v_vecs_per_row == 2
-    assert c.num_rows_per_iter == 16
-    assert c.num_rows_per_thread == 8  # inner iterations a block, and accs of a thread
+    assert (c.num_warps, c.num_thread_groups, c.num_tokens_per_thread_group) == (4, 64, 1)
+    assert (c.num_vecs, c.num_elems_per_thread, c.num_rows_per_iter) == (32, 64, 16)
+    assert c.x == c.thread_group_size * c.vec_size
 
 
-# By hand from the formulas: group, vec, vecs a thread, x, V vec, V vecs a row, rows a thread.
+# By hand from the formulas: group, vec, vecs a thread, x, V vec, V vecs a row, rows a thread (inner
+# iterations a block, and accs of a thread).
 BY_HAND = {
+    WORKED: (2, 4, 16, 8, 8, 2, 8),
     Config(64, 8): (4, 2, 8, 8, 8, 1, 2),
     Config(80, 32): (1, 8, 10, 8, 8, 4, 10),
     Config(128, 16, element_bytes=4): (2, 2, 32, 4, 4, 4, 16),
@@ -35,7 +28,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("config", BY_HAND, ids=str)
-def test_other_sizes(config: Config) -> None:
+def test_all_sizes(config: Config) -> None:
     assert BY_HAND[config] == (
         config.thread_group_size,
         config.vec_size,

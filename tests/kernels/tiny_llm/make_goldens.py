@@ -1,11 +1,12 @@
 """Makes tests/data/tiny_llm: random folders that transformers wrote, and the logits it computed.
 
-    python -m tests.kernels.tiny_llm.make_goldens        in an environment with transformers
+    python -m tests.kernels.tiny_llm.make_goldens [FOLDER…]     in an environment with transformers
 
 Committed, so that the tests need no transformers. Embeddings are small (0.01), so that an epsilon
 that is off shows in the logits; norms and biases are random, so that one that is left out does.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,38 +36,33 @@ SIZES = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 4096,
 }
+
+
+def theta(value: float) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_theta": value, "rope_type": "default"}}
+
+
+TIED = {"tie_word_embeddings": True, "rms_norm_eps": 1e-5}
+BIASED = {"attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-5}
+GEMMA = {
+    "head_dim": 16,
+    "query_pre_attn_scalar": 24,
+    "sliding_window": 7,
+    "layer_types": ["sliding_attention", "full_attention"],
+    "final_logit_softcapping": 0.5,
+    "rope_parameters": {
+        "full_attention": theta(1e6)["rope_parameters"],
+        "sliding_attention": theta(1e4)["rope_parameters"],
+    },
+}
 # Family, dtype of the files, and what is particular.
 FOLDERS: dict[str, tuple[str, torch.dtype, dict[str, Any]]] = {
-    "llama3": (
-        "Llama",
-        torch.bfloat16,
-        {
-            "tie_word_embeddings": True,
-            "rope_parameters": LLAMA3,
-            "head_dim": 16,
-            "rms_norm_eps": 1e-5,
-        },
-    ),
-    "qwen2": (
-        "Qwen2",
-        torch.float16,
-        {"rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}},
-    ),
-    "qwen3": (
-        "Qwen3",
-        torch.bfloat16,
-        {"head_dim": 16, "rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}},
-    ),
-    "sharded": (
-        "Llama",
-        torch.float32,
-        {
-            "attention_bias": True,
-            "mlp_bias": True,
-            "rms_norm_eps": 1e-5,
-            "rope_parameters": {"rope_theta": 1e5, "rope_type": "default"},
-        },
-    ),
+    "llama3": ("Llama", torch.bfloat16, {**TIED, "rope_parameters": LLAMA3, "head_dim": 16}),
+    "qwen2": ("Qwen2", torch.float16, theta(1e6)),
+    "qwen3": ("Qwen3", torch.bfloat16, {"head_dim": 16, **theta(1e6)}),
+    "sharded": ("Llama", torch.float32, {**BIASED, **theta(1e5)}),
+    "mistral": ("Mistral", torch.float16, {"sliding_window": 9}),
+    "gemma3": ("Gemma3", torch.bfloat16, GEMMA),
 }
 
 
@@ -74,7 +70,8 @@ def random_model(family: str, seed: int, **fields: Any) -> Any:
     """A model of transformers, every number of which matters."""
     import transformers
 
-    config = getattr(transformers, f"{family}Config")(**{**SIZES, **fields})
+    text = "Text" if family == "Gemma3" else ""
+    config = getattr(transformers, f"{family}{text}Config")(**{**SIZES, **fields})
     model = getattr(transformers, f"{family}ForCausalLM")(config).eval()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -85,7 +82,8 @@ def random_model(family: str, seed: int, **fields: Any) -> Any:
             elif weight.dim() == 2:
                 weight.copy_(noise / weight.shape[1] ** 0.5)
             else:
-                weight.copy_(0.3 * noise + (not name.endswith("bias")))
+                # Norms are about 1; Gemma's files have them less 1, as biases are.
+                weight.copy_(0.3 * noise + (not name.endswith("bias") and family != "Gemma3"))
     return model
 
 
@@ -110,10 +108,12 @@ def golden_error(model: Model, folder: str) -> float:
         return error(model, golden["tokens"], golden["logits"])
 
 
-def main() -> None:
+def main(wanted: list[str]) -> None:
     torch.set_num_threads(1)
     tokens = np.random.default_rng(0).integers(0, SIZES["vocab_size"], 48)
     for seed, (name, (family, dtype, fields)) in enumerate(FOLDERS.items()):
+        if wanted and name not in wanted:
+            continue
         folder = DATA / name
         model = random_model(family, seed, **fields).to(dtype)
         model.save_pretrained(folder, max_shard_size="40KB" if name == "sharded" else "5GB")
@@ -122,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

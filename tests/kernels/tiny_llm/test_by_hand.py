@@ -1,5 +1,7 @@
 """The model set by hand walks every map, and each part of its circuit is needed."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -67,17 +69,18 @@ def test_no_fact_no_answer() -> None:
     assert logits.eq(0).all() and int(logits.argmax()) == maps.ARROW
 
 
-@pytest.mark.parametrize("part", ["source", "arrow before", "is an arrow"])
-def test_without_a_part_of_the_circuit_walks_go_wrong(part: str) -> None:
+OUTPUT, EMBEDDINGS = "model.layers.0.self_attn.o_proj.weight", "model.embed_tokens.weight"
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [(OUTPUT, SOURCE), (OUTPUT, BEHIND_ARROW), (EMBEDDINGS, (slice(None), IS_ARROW))],
+    ids=["source", "arrow before", "is an arrow"],
+)
+def test_without_a_part_of_the_circuit_walks_go_wrong(name: str, part: Any) -> None:
     model = by_hand()
     weights = {name: w.clone() for name, w in model.weights.items()}
-    o = weights["model.layers.0.self_attn.o_proj.weight"]
-    if part == "source":
-        o[SOURCE] = 0
-    elif part == "arrow before":
-        o[BEHIND_ARROW] = 0
-    else:
-        weights["model.embed_tokens.weight"][:, IS_ARROW] = 0
+    weights[name][part] = 0
     found = examine(Model(model.config, weights), fresh_walks(3, 26, num_maps=4))
     assert found.right < 0.7 * found.tokens
 

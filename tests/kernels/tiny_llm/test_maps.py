@@ -1,5 +1,7 @@
 """The task: maps, their prompts and answers, and their text."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from pagesim.kernels.tiny_llm import maps
 
 SEEDS = st.integers(0, 2**32 - 1)
+RNG = np.random.default_rng(0)
 
 
 def test_a_prompt_states_the_facts_and_asks() -> None:
@@ -67,27 +70,20 @@ def test_letters_and_words_name_the_same_tokens() -> None:
     assert maps.decode(maps.encode("l>K;"), words=True) == "cave > lake ;"
 
 
-def test_a_token_that_stands_for_nothing_is_named() -> None:
-    for token in (66, -1):
-        with pytest.raises(ValueError, match=f"no token {token}: .* 0 to 65"):
-            maps.decode([4, token])
+REFUSED: list[tuple[str, Callable[[], object]]] = [
+    ("no token 66: .* 0 to 65", lambda: maps.decode([4, 66])),
+    ("no token -1: .* 0 to 65", lambda: maps.decode([4, -1])),
+    ("no fact that leads on from 'c'", lambda: maps.answer(maps.Map(((4, 6),), (4,)), 4)),
+    ("the route from 'a' never ends", lambda: maps.answer(maps.Map(((4, 5), (5, 4)), (4,)), 4)),
+    (r"'!' is not a letter of the maps; there are > ; \? \. a", lambda: maps.encode("a>k!")),
+    ("'castle' is not a word", lambda: maps.encode("castle > lake ;", words=True)),
+    ("a map cannot have 0 places out of 62", lambda: maps.make_map(RNG, 0, places=62)),
+    ("a map cannot have 63 places out of 63", lambda: maps.make_map(RNG, 63, places=63)),
+    ("a map cannot have 27 places out of 26", lambda: maps.make_map(RNG, 27, places=26)),
+]
 
 
-def test_a_place_without_a_fact_has_no_answer() -> None:
-    with pytest.raises(ValueError, match="no fact that leads on from 'c'"):
-        maps.answer(maps.Map(((4, 6),), (4,)), 4)
-    with pytest.raises(ValueError, match="the route from 'a' never ends"):
-        maps.answer(maps.Map(((4, 5), (5, 4)), (4,)), 4)
-
-
-def test_an_unknown_letter_or_word_is_named() -> None:
-    with pytest.raises(ValueError, match=r"'!' is not a letter of the maps; there are > ; \? \. a"):
-        maps.encode("a>k!")
-    with pytest.raises(ValueError, match="'castle' is not a word"):
-        maps.encode("castle > lake ;", words=True)
-
-
-@pytest.mark.parametrize(("number", "places"), [(0, 62), (63, 63), (27, 26)])
-def test_a_map_has_1_to_62_places(number: int, places: int) -> None:
-    with pytest.raises(ValueError, match=f"a map cannot have {number} places out of {places}"):
-        maps.make_map(np.random.default_rng(0), number, places=places)
+@pytest.mark.parametrize(("message", "call"), REFUSED)
+def test_what_is_on_no_map_is_refused_by_name(message: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -19,6 +19,7 @@ from tests.kernels.tiny_llm.make_goldens import (
     error,
     logits_of,
     random_model,
+    theta,
 )
 
 pytest.importorskip("transformers", reason="transformers is not installed: goldens stand for it")
@@ -28,10 +29,8 @@ pytestmark = pytest.mark.transformers
 TOKENS = np.random.default_rng(1).integers(0, 64, 157)
 
 
-def theta(value: float) -> dict[str, Any]:
-    return {"rope_parameters": {"rope_theta": value, "rope_type": "default"}}
-
-
+WINDOW = {"use_sliding_window": True, "sliding_window": 6}
+GEMMA = {"head_dim": 16, "sliding_window": 11}
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("Llama", {}),
     "llama, tied": ("Llama", {"tie_word_embeddings": True, **theta(5e5)}),
@@ -43,6 +42,15 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2, tied": ("Qwen2", {"tie_word_embeddings": True, **theta(1e6)}),
     "qwen3": ("Qwen3", {"head_dim": 32, **theta(1e6)}),
     "qwen3, biases": ("Qwen3", {"attention_bias": True, "head_dim": 16}),
+    "mistral": ("Mistral", {"sliding_window": 5}),
+    "mistral, no window": ("Mistral", {"sliding_window": None}),
+    "qwen2, a window": ("Qwen2", {**WINDOW, "max_window_layers": 1}),
+    "qwen3, a window": ("Qwen3", {**WINDOW, "max_window_layers": 0, "head_dim": 16}),
+    "gemma3": ("Gemma3", {**GEMMA, "num_hidden_layers": 7}),
+    "gemma3, every second": ("Gemma3", {**GEMMA, "sliding_window_pattern": 2, "head_dim": 32}),
+    "gemma3, capped": ("Gemma3", {**GEMMA, "final_logit_softcapping": 2.0}),
+    "gemma3, biases": ("Gemma3", {**GEMMA, "attention_bias": True, "query_pre_attn_scalar": 7}),
+    "gemma3, not tied": ("Gemma3", {**GEMMA, "tie_word_embeddings": False}),
 }
 
 

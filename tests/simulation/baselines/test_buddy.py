@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
-from pagesim.simulation.baselines import BuddyAllocator, FirstFitAllocator
+from pagesim.simulation.baselines import BuddyAllocator
+from tests.simulation.baselines.first_fit import FirstFitAllocator
 
 # A size to allocate, or (below 0) which of the living ones to free.
 CALLS = st.lists(st.integers(-20, 70), max_size=60)
@@ -65,16 +66,6 @@ def test_the_papers_pool_has_seven_whole_roots_and_five_smaller_ones() -> None:
     ]
     assert allocator.allocate(1025) is None
     assert allocator.allocate(513) == (7 * 2048, 1024)
-
-
-def test_two_roots_never_merge_into_a_larger_one() -> None:
-    allocator = BuddyAllocator(32, 16)
-    starts = [allocator.allocate(16), allocator.allocate(16)]
-    for stretch in starts:
-        assert stretch is not None
-        allocator.free(stretch[0])
-    assert allocator.free_stretches() == [(0, 16), (16, 16)]
-    assert allocator.allocate(17) is None
 
 
 def test_the_lowest_address_of_the_smallest_stretch_is_taken() -> None:

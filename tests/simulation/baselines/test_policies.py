@@ -1,7 +1,5 @@
 """What each policy holds, reserves and wastes, in cases that can be counted by hand."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +9,7 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.simulation.baselines.token import peak_tokens
 from pagesim.workload import Request
-
-POOL, LONGEST = 80, 32
+from tests.simulation.test_baseline import LONGEST, POLICIES, POOL
 
 
 def request(name: str, prompt: int, output: int) -> Request:
@@ -152,18 +149,9 @@ def test_power_of_two_from(n: int) -> None:
     assert bin(power).count("1") == 1
 
 
-MAKERS: list[Callable[[], MemoryPolicy]] = [
-    lambda: ContiguousPolicy(POOL, LONGEST, "max"),
-    lambda: ContiguousPolicy(POOL, LONGEST, "pow2"),
-    lambda: ContiguousPolicy(POOL, LONGEST, "oracle"),
-    lambda: StaticPolicy(POOL, LONGEST),
-    lambda: TokenPolicy(POOL),
-]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_being_refused_takes_nothing(make: Callable[[], MemoryPolicy]) -> None:
-    policy = make()
+@pytest.mark.parametrize("name", POLICIES)
+def test_being_refused_takes_nothing(name: str) -> None:
+    policy = POLICIES[name][0]()
     admitted = 0
     while policy.admit(request(str(admitted), 16, 16)):
         admitted += 1

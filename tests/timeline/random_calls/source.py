@@ -25,6 +25,10 @@ class Source:
     def step(self) -> None:
         raise NotImplementedError
 
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            self.step()
+
 
 def rare(rng: random.Random) -> bool:
     return rng.random() < 0.25

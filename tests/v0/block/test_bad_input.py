@@ -9,6 +9,7 @@ import pytest
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
+from pagesim.errors import UnsupportedError
 from pagesim.journal import Journal
 from tests.v0.block.scenes import both_kinds, new_allocator, new_table
 from tests.v0.block.state import refused
@@ -37,6 +38,8 @@ BAD_SIZES += [(True, TypeError, "True"), (None, TypeError, "None")]  # type: ign
 def test_a_usage_error_is_what_vllm_would_have_raised_too(kind: str) -> None:
     assert issubclass(UsageError, ValueError)
     assert issubclass(UsageError, AssertionError)
+    assert issubclass(UnsupportedError, NotImplementedError)
+    assert issubclass(UnsupportedError, UsageError)  # so that a command says it in one line
     refused(UsageError, "4", lambda: POOLS[kind](-4, 4))
 
 

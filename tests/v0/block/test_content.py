@@ -3,12 +3,9 @@
 The state machines write two tokens that Python hashes alike, so contents collide all the time.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 from pagesim import PrefixCachingBlock
 from pagesim.v0.block.content import BlockContent
+from tests.kernels.children import python
 
 # Different ints that Python hashes alike.
 COLLIDING = [(-1, -2), (0, 2**61 - 1), (5, 5 + 2**61 - 1)]
@@ -40,13 +37,7 @@ def test_hashes_are_the_same_in_another_process() -> None:
         "h = B.hash_block_tokens(True, None, [1, 2, 3])\n"
         "print(h, B.hash_block_tokens(False, h, [4, -5, 2**70]))\n"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONHASHSEED": "4242", "PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = python("-c", program, PYTHONHASHSEED="4242")
     first = PrefixCachingBlock.hash_block_tokens(True, None, [1, 2, 3])
     second = PrefixCachingBlock.hash_block_tokens(False, first, [4, -5, 2**70])
     assert answer.stdout.split() == [str(first), str(second)]

@@ -39,11 +39,16 @@ def test_a_long_table(kind: str) -> None:
     gc.collect()
 
 
-def test_the_hash_at_the_end_of_a_long_chain_made_by_hand() -> None:
-    pool = PrefixCachingBlockAllocator(4, 1)
-    block = None
-    for token in range(LENGTH):
+def chain(*tokens: int) -> PrefixCachingBlock:
+    """The last of a chain of blocks with a token each."""
+    pool, block = PrefixCachingBlockAllocator(4, 1), None
+    for token in tokens:
         block = PrefixCachingBlock(block, [token], 1, pool)
+    return block
+
+
+def test_the_hash_at_the_end_of_a_long_chain_made_by_hand() -> None:
+    block = chain(*range(LENGTH))
     assert isinstance(block.content_hash, int)
     assert block.num_tokens_total == LENGTH
     expected = None
@@ -55,12 +60,6 @@ def test_the_hash_at_the_end_of_a_long_chain_made_by_hand() -> None:
 
 
 def test_equal_long_chains_are_compared_without_recursion() -> None:
-    pool = PrefixCachingBlockAllocator(4, 1)
-    contents = []
-    for last in (LENGTH, LENGTH, LENGTH + 1):
-        block = None
-        for token in [*range(LENGTH), last]:
-            block = PrefixCachingBlock(block, [token], 1, pool)
-        contents.append(block.content)
+    contents = [chain(*range(LENGTH), last).content for last in (LENGTH, LENGTH, LENGTH + 1)]
     assert contents[0] == contents[1]
     assert contents[0] != contents[2]

@@ -10,6 +10,7 @@ from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from tests.v0.block.state import State, everything
 
 Status = pagesim.SequenceStatus
+CHUNKS_AND_SWAP = {"enable_chunked_prefill": True, "preemption_mode": "swap"}
 
 
 class Engine:
@@ -20,22 +21,15 @@ class Engine:
 
     def __init__(self, **config: Any) -> None:
         self.now = 0.0
-        self.block_size = config.get("block_size", 4)
-        cache = {
-            "block_size": self.block_size,
-            "num_gpu_blocks": config.pop("gpu", 100),
-            "num_cpu_blocks": config.pop("cpu", 0),
-        }
-        for name in ("enable_prefix_caching", "watermark", "sliding_window"):
-            if name in config:
-                cache[name] = config.pop(name)
-        config.pop("block_size", None)
+        blocks = {"num_gpu_blocks": config.pop("gpu", 100), "num_cpu_blocks": config.pop("cpu", 0)}
+        cache: dict[str, Any] = {"block_size": 4, **blocks}
         limits = {"max_num_batched_tokens": 64, "max_num_seqs": 8, "max_model_len": 64}
-        self.scheduler = pagesim.Scheduler(
-            pagesim.SchedulerConfig(**(limits | config)),
-            pagesim.CacheConfig(**cache),
-            clock=lambda: self.now,
-        )
+        for name, value in config.items():
+            of_cache = name in pagesim.CacheConfig.__dataclass_fields__
+            (cache if of_cache else limits)[name] = value
+        self.block_size = cache["block_size"]
+        configs = pagesim.SchedulerConfig(**limits), pagesim.CacheConfig(**cache)
+        self.scheduler = pagesim.Scheduler(*configs, clock=lambda: self.now)
         self.groups: dict[str, pagesim.SequenceGroup] = {}
         self.metadata: list[SequenceGroupMetadata] = []
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import pagesim
-from tests.v0.scheduling.engine import Engine, names
+from pagesim.errors import UnsupportedError
+from tests.v0.scheduling.engine import CHUNKS_AND_SWAP, Engine, names
 
 
 def test_a_step_that_the_caller_left_half_done_is_named() -> None:
@@ -64,11 +65,7 @@ def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
         ({"max_num_seqs": 0}, ValueError, "max_num_seqs must be at least 1, not 0"),
         ({"max_num_batched_tokens": 4, "enable_chunked_prefill": True}, ValueError, "4.*seqs .8"),
         ({"max_num_batched_tokens": 63}, ValueError, "63.*64.* enable_chunked_prefill"),
-        (
-            {"enable_prefix_caching": True, "sliding_window": 8},
-            NotImplementedError,
-            "caching .* sl",
-        ),
+        ({"enable_prefix_caching": True, "sliding_window": 8}, UnsupportedError, "caching .* sl"),
         ({"preemption_mode": "recomptue"}, ValueError, "'recomptue'"),
         ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
         ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
@@ -98,9 +95,7 @@ def test_a_scheduler_is_made_of_its_two_configs() -> None:
 
 def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     """Five kinds of groups in one step; the recordings hold no step with all of them."""
-    e = Engine(
-        cpu=100, max_num_batched_tokens=32, enable_chunked_prefill=True, preemption_mode="swap"
-    )
+    e = Engine(cpu=100, max_num_batched_tokens=32, **CHUNKS_AND_SWAP)
     scheduler = e.scheduler
     e.add("d", 4)  # decodes
     e.add("s", 4)  # decoded, swapped out
@@ -124,12 +119,6 @@ def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     out = e.step()
     assert names(out) == "npqds"
     assert e.queues == ("", "sqdpn", "")
-
-
-def test_what_vllm_does_not_implement_is_a_usage_error_as_well() -> None:
-    """So that a command says it in one line, as it says every other bad setting."""
-    with pytest.raises(pagesim.UsageError):
-        pagesim.CacheConfig(4, 8, enable_prefix_caching=True, sliding_window=8)
 
 
 def test_a_step_of_exactly_the_longest_sequence_is_enough() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pagesim
-from tests.v0.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import CHUNKS_AND_SWAP, Engine, names
 
 
 def test_chunked_prefill_with_caching_keeps_to_whole_blocks() -> None:
@@ -31,14 +31,7 @@ def test_the_counts_of_unfinished_groups() -> None:
 
 
 def test_chunks_reserve_nothing_ahead_neither_running_nor_back_from_the_cpu() -> None:
-    e = Engine(
-        gpu=12,
-        cpu=12,
-        max_num_batched_tokens=8,
-        num_lookahead_slots=4,
-        enable_chunked_prefill=True,
-        preemption_mode="swap",
-    )
+    e = Engine(gpu=12, cpu=12, max_num_batched_tokens=8, num_lookahead_slots=4, **CHUNKS_AND_SWAP)
     e.add("a", 16)  # four blocks, taken with the first of two chunks
     e.step()
     e.step()
@@ -57,7 +50,7 @@ def test_chunks_reserve_nothing_ahead_neither_running_nor_back_from_the_cpu() ->
 
 
 def test_ignored_prompts_are_told_before_those_ignored_on_their_way_back() -> None:
-    e = Engine(gpu=4, cpu=8, enable_chunked_prefill=True, preemption_mode="swap")
+    e = Engine(gpu=4, cpu=8, **CHUNKS_AND_SWAP)
     e.add("a", 16)
     while not e.queues[2]:
         e.step()

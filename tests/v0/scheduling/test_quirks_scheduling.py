@@ -3,7 +3,7 @@
 import pytest
 
 import pagesim
-from tests.v0.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import CHUNKS_AND_SWAP, Engine, names
 
 
 def test_q16_a_group_that_needs_more_than_the_watermark_leaves_stays_swapped() -> None:
@@ -27,14 +27,7 @@ def test_q16_a_group_that_needs_more_than_the_watermark_leaves_stays_swapped() -
 
 
 def test_q18_a_half_prefilled_victim_never_returns_if_its_rest_exceeds_the_budget() -> None:
-    e = Engine(
-        gpu=10,
-        cpu=16,
-        watermark=0.0,
-        max_num_batched_tokens=8,
-        preemption_mode="swap",
-        enable_chunked_prefill=True,
-    )
+    e = Engine(gpu=10, cpu=16, watermark=0.0, max_num_batched_tokens=8, **CHUNKS_AND_SWAP)
     e.add("a", 4)
     e.step()
     e.add("b", 30)  # all its eight blocks are taken with its first chunk of 7
