@@ -10,7 +10,14 @@ from pagesim.journal.effects import Name
 from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
-from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, KVCacheManager, Request
+from pagesim.v1 import (
+    BlockPool,
+    FullAttentionSpec,
+    KVCacheBlock,
+    KVCacheBlocks,
+    KVCacheManager,
+    Request,
+)
 from pagesim.v1.state import note_hits, note_written
 
 
@@ -80,10 +87,12 @@ class _Noted(Theirs):
     """The same, telling a recording what V1's manager tells it."""
 
     state: Any = KVCacheManager.state
+    _tables_of: Any = KVCacheManager._tables_of
 
     def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: JsonObject) -> None:
         super().__init__(make, pool, config)
         self.notes, self.journal = pool, pool.journal
+        self.kv_cache_groups = (FullAttentionSpec(self.block_size),)
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
         self._owners: dict[Name, Request] = {}
