@@ -9,6 +9,7 @@ import pagesim
 from pagesim import v1
 from pagesim.timeline import Timeline, TimelineError
 from pagesim.timeline.events import Lookup
+from tests.timeline import hostile
 from tests.timeline.hostile import write
 from tests.timeline.runs import recorded
 from tests.timeline.test_film import Read
@@ -220,3 +221,13 @@ def test_a_block_with_a_state_is_not_unused(tmp_path: Path) -> None:
     run = pagesim.load(write(tmp_path / "x.jsonl", file(leaves)))
     with pytest.raises(pagesim.UsageError, match="no block is unused"):
         pagesim.Question(0, "which block was never used?", "unused").blocks(run)
+
+
+@pytest.mark.parametrize("wrong", hostile.WRONG, ids=lambda value: repr(value)[:12])
+def test_every_value_replaced(wrong: Any, tmp_path: Path) -> None:
+    change = {"event": "x", "of": "a", "effects": [["write", 2, "a@1", 3, 1]], "closed": ["b@1"]}
+    lines = file(LOOKED_UP, OPENED, change)
+    assert hostile.try_to_load(write(tmp_path / "x.jsonl", lines)) == ""
+    places = list(hostile.places(lines))[1:]
+    for at in hostile.some(places, hostile.PLACES, seed=hostile.WRONG.index(wrong)):
+        hostile.try_to_load(write(tmp_path / "x.jsonl", hostile.changed(lines, at, wrong)))
