@@ -12,7 +12,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import paper
+from pagesim.studies import group_hits, group_waste, paper
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -87,6 +87,26 @@ def _kv_groups() -> Picture:
     return figures.kv_groups(size, notes=notes)
 
 
+def _group_hits() -> Picture:
+    rates = {
+        name: {blocks: hits.rate for blocks, hits in by_memory.items()}
+        for name, by_memory in group_hits.table().items()
+    }
+    notes = [
+        "Full attention alone, and with one or five groups whose window is "
+        f"{group_hits.WINDOW} tokens, in equal memory: {group_hits.CONVERSATIONS} conversations in "
+        f"turn, {group_hits.TURNS} turns. Dense: every block is cached. Default: those before a "
+        "prompt's last token. A block has 16 tokens in all layers.",
+    ]
+    title = "Windows keep more conversations in memory, and find less of each"
+    return figures.hit_rates(rates, title=title, unit="blocks", notes=notes)
+
+
+def _group_waste() -> Picture:
+    title = "Windows beside full attention: what uniform pages waste, and what is found again"
+    return figures.beside([group_waste.figure(), group_hits.figure()], title=title)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "block_layout": lambda: figures.block_layout(
         forked_and_swapped(),
@@ -108,6 +128,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "sharing": _sharing,
     "prefix_hits": lambda: figures.prefix_hits(DATA / "prefix_hits.json", model="llama-3.1-8b"),
     "roofline": lambda: figures.roofline(DATA / "roofline.json"),
+    "group_hits": _group_hits,
+    "group_waste": _group_waste,
 }
 """By name, in the order in which they are drawn."""
 

@@ -22,6 +22,7 @@ __path__ = folders.beside(__file__)
 
 from pagesim.figures.charts.access_map import access_map
 from pagesim.figures.charts.batch_size import batch_size
+from pagesim.figures.charts.beside import beside
 from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.charts.block_size_sweep import block_size_sweep
 from pagesim.figures.charts.hit_rates import hit_rates
@@ -40,7 +41,7 @@ from pagesim.figures.style import Picture
 
 __all__ = ["Picture", "alt_text", "film", "save", "show"]
 __all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
-__all__ += ["batch_size", "block_size_sweep", "hit_rates", "kv_groups", "kv_size"]
+__all__ += ["batch_size", "beside", "block_size_sweep", "hit_rates", "kv_groups", "kv_size"]
 __all__ += ["memory_waste", "occupancy_timeline", "prefix_hits", "sharing"]
 
 if __name__ == "__main__":  # python -m pagesim.figures

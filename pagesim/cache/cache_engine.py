@@ -54,8 +54,9 @@ class BlockMoves(Protocol):
 class KVPool:
     """One device's cache: arrays ``keys[layer]`` and ``values[layer]`` whose first axis is blocks.
 
-    They are NumPy arrays or torch tensors. UsageError unless all K arrays have one shape and dtype,
-    and all V arrays.
+    They are NumPy arrays or torch tensors. In a cache of several groups (V1) a layer of each group
+    may have the same arrays, because a block belongs to one group at a time. UsageError unless all
+    K arrays have one shape and dtype, and all V arrays.
     """
 
     keys: Sequence[Array]

@@ -162,6 +162,8 @@ def _option(engines: Engines) -> Callable[[Command], Command]:
         return click.option(*flags, type=click.Choice(choices), help=text)
     if isinstance(one.default, float):
         return click.option(*flags, type=float, help=text)
+    if one.metadata.get("text"):
+        return click.option(*flags, help=text)
     least = one.metadata.get("minimum", 1)
     return click.option(*flags, type=Count(least), help=text)
 

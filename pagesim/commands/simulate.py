@@ -1,5 +1,6 @@
 """`pagesim simulate`: a file of requests through a memory policy."""
 
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,11 @@ import click
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.files.jsonl import JsonObject
-from pagesim.simulation import POLICIES, Simulation
+from pagesim.simulation import POLICIES, PagedV1, Simulation
+from pagesim.simulation.waste_groups import rows as rows_of
+
+UNIFORM = "uniform"
+"""V1 without the groups of --groups, in the same memory."""
 
 NAMED = 5
 """How many requests that wait forever are named; the file of --requests has all."""
@@ -30,8 +35,9 @@ NAMED = 5
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
     "--compare",
-    type=click.Choice(list(POLICIES)),
-    help="Also serve the same requests under this policy, and show both results.",
+    type=click.Choice([*POLICIES, UNIFORM]),
+    help="Also serve the same requests under this policy, and show both results. uniform is v1 "
+    "without --groups: all layers are one group of full attention.",
 )
 def simulate(
     file: Path,
@@ -53,6 +59,10 @@ def simulate(
     v1, a step has the limits that vLLM 0.33.0's API server uses on that GPU. If stderr is a
     terminal, it shows a progress bar.
 
+    With --groups, the percentages refer to the bytes of the blocks, and a second table says what
+    requests hold in each group: tokens, empty slots (internal), tokens behind all windows, and what
+    no layer uses because a group has fewer layers than the largest one (padding).
+
     Exit code 0 when requests were served, 1 when none could be served or some wait forever, 2 when
     FILE or an option cannot be used.
     """
@@ -62,13 +72,22 @@ def simulate(
 
     with blaming(file, UsageError, WorkloadError):
         workload = load(file, first=first)
-    on, words = machine(slots, (policy, compare), options)
+    if compare == UNIFORM and (policy != "v1" or options["groups"] is None):
+        raise BadInput("--compare uniform: needs --policy v1 and --groups, which it leaves out")
+    engines = [policy, *([] if compare in (None, UNIFORM) else [str(compare)])]
+    on, words = machine(slots, tuple(engines), options)
 
     def serve(name: str, record: bool = False) -> Simulation:
         """Serve by one policy; options of the one beside it do not apply."""
-        both = (name, *(each for each in (policy, compare) if each and each != name))
-        means = on.keywords(name, given(options, *both) if compare else given(options))
-        return run_through(workload, policy=name, saturated=saturated, record=record, **means)
+        engine = "v1" if name == UNIFORM else name
+        both = (engine, *(each for each in engines if each != engine))
+        means = on.keywords(engine, given(options, *both) if compare else given(options))
+        means |= {"saturated": saturated, "record": record}
+        if name != UNIFORM:
+            return run_through(workload, policy=name, **means)
+        known = {one.name for one in fields(PagedV1)}
+        own = {each: means.pop(each) for each in list(means) if each in known}
+        return replace(run_through(workload, policy=PagedV1(**own).uniform(), **means), policy=name)
 
     try:
         run = serve(policy, bool(record or page))
@@ -133,12 +152,26 @@ def describe(run: Simulation) -> list[str]:
     lines += waiting(run)
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
+        lines += by_group(run)
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
     for name, values in summary["latency"].items():
         numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
         words = name.replace("_", " ") + (" (per token)" if name == "normalized" else "")
         lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
     return lines
+
+
+def by_group(run: Simulation) -> list[str]:
+    """What requests hold in each group of layers, and what only some groups had."""
+    if run.groups is None:
+        return []
+    rows = [
+        f"{name:<26}" + "".join(f"{cell:>10}" for cell in cells)
+        for name, *cells in rows_of(run.groups.mean())
+    ]
+    if lost := sum(run.requests.lost.values()):
+        rows.append(f"{lost} tokens were computed again, although some groups had them")
+    return rows
 
 
 def waiting(run: Simulation) -> list[str]:

@@ -111,12 +111,12 @@ def engine_on_pages(
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)
     server: Any = policy.server(blocks * policy.block_size, limits, record=record)
-    memory = memory_for(model, server, blocks, getattr(policy, "num_cpu_blocks", 0))
+    memory = memory_for(model, server, getattr(policy, "num_cpu_blocks", 0))
     return (engine or cast("type[E]", Engine))(model, server, memory, backend)
 
 
-def memory_for(model: Model, server: Any, blocks: int, num_cpu_blocks: int = 0) -> CacheEngine:
-    """The pools of a model's keys and values for a server, of this many blocks.
+def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngine:
+    """The pools of a model's keys and values, with as many blocks as the server has.
 
     With several KV cache groups (V1), the n-th layers of all groups share a tensor: a block holds
     keys and values of the group that it belongs to. UsageError for groups of other layers.
@@ -139,9 +139,10 @@ def memory_for(model: Model, server: Any, blocks: int, num_cpu_blocks: int = 0) 
     except ValueError as error:
         raise UsageError(str(error)) from None
     places = [group_of[:layer].count(group) for layer, group in enumerate(group_of)]
-    shape = scheduler.cache_config.block_size, c.num_key_value_heads, c.head_dim
+    cache = scheduler.cache_config
+    shape = cache.block_size, c.num_key_value_heads, c.head_dim
     pools = []
-    for count, where in ((blocks, head.device), (num_cpu_blocks, "cpu")):
+    for count, where in ((cache.num_gpu_blocks, head.device), (num_cpu_blocks, "cpu")):
         halves = kernels.kv_pool(max(places) + 1, count, *shape, dtype=head.dtype, device=where)
         pools.append(KVPool(*([half[place] for place in places] for half in halves)))
     return CacheEngine(*pools)

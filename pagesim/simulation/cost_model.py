@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.sizing.hardware import card, parameters
+from pagesim.sizing.hardware import card, parameters, weight_bytes
 from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 
@@ -66,9 +66,9 @@ class Roofline(CostModel):
         names an unknown model or GPU, and lists the known ones.
         """
         spec, on = ModelSpec.preset(model), card(gpu)
-        total, active = parameters(model)
+        _, active = parameters(model)
         return cls(
-            total * DTYPE_BYTES[spec.dtype],
+            weight_bytes(model, DTYPE_BYTES[spec.dtype]),
             2 * active,
             spec.kv_bytes_per_token,
             on.bytes_per_second * check_int("tp", tp, 1),

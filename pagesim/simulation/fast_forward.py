@@ -71,6 +71,8 @@ def why_not(
 
     V1 may cache prefixes, as far as their contents need not be compared token by token.
     """
+    if getattr(cache_config, "groups", None) is not None:
+        return "with several groups blocks are taken, dropped and found in each of them"
     is_v0 = isinstance(scheduler_config, SchedulerConfig)
     given = asdict(scheduler_config) | asdict(cache_config)
     for name, (value, reason) in ASSUMED["v0" if is_v0 else "v1"].items():

@@ -7,9 +7,12 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.limits import GPU, Limits
-from pagesim.simulation.policy import POLICIES
+from pagesim.simulation.policy import POLICIES, PagedV1
 from pagesim.simulation.simulate import PAPER_POOL
 from pagesim.sizing.pool import Pool
+
+OF_MODEL = "model"
+"""Given as groups: those of the model's layers."""
 
 NAMES = ("model", "gpu", "tp", "kv_gib")
 """What describes a machine on the command line and in the cell of a sweep."""
@@ -58,11 +61,19 @@ class Machine:
         """
         clock = Roofline.for_model(self.model, self.gpu, self.tp)
         means = {"pool": self.pool, "cost_model": clock} | dict(options)
+        if policy == "v1" and means.get("groups") == OF_MODEL:
+            means |= self._groups(options)
         if policy == "v1":
             limits = {one.name: options[one.name] for one in fields(Limits) if one.name in options}
             chunked = options.get("enable_chunked_prefill", POLICIES["v1"].enable_chunked_prefill)
             means |= asdict(Limits.of_server(self.gpu, chunked=bool(chunked), **limits))
         return means
+
+    def _groups(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of V1's policy that a model's layers decide."""
+        size = options.get("block_size")
+        made = PagedV1.for_model(self.model, **({} if size is None else {"block_size": size}))
+        return {name: getattr(made, name) for name in ("groups", "group_layers", "sliding_window")}
 
     def __str__(self) -> str:
         name = f" ({self.pool.name})" if self.pool.name else ""

@@ -35,6 +35,10 @@ COLUMNS = (
 """The columns of a request's row; what has not happened is empty."""
 
 
+LOST = "lost_tokens"
+"""One more column where there are several groups of layers."""
+
+
 class Outcomes:
     """One row per request, in the order of the workload; times are in seconds from the start.
 
@@ -59,6 +63,10 @@ class Outcomes:
         """Tokens that it did not have to compute, since they were found in the cache."""
         self.refound = array("q", [0]) * n
         """The same when it came back after a preemption: mostly what it had computed itself."""
+        self.lost: dict[int, int] = {}
+        """By row: tokens that it had to compute although some groups of layers had them."""
+        self.has_groups = False
+        """Whether there are several groups of layers, so that something may be lost."""
         self.ignored = bytearray(n)
         """1 where a request can never be served: longer than the model or the pool allows."""
         self.why: dict[int, str] = {}
@@ -87,6 +95,10 @@ class Outcomes:
     def find(self, row: int, tokens: int) -> None:
         """Record that the request found its first ``tokens`` tokens in the cache."""
         (self.refound if self.preemptions[row] else self.hits)[row] += tokens
+
+    def lose(self, row: int, tokens: int) -> None:
+        """Record that only some groups of layers had ``tokens`` more, which it computes again."""
+        self.lost[row] = self.lost.get(row, 0) + tokens
 
     def ignore(self, row: int, why: str = "") -> None:
         """Record that the request can never be served."""
@@ -177,12 +189,12 @@ class Outcomes:
     def _repr_html_(self) -> str:
         rows = list(islice(request_rows(self), 20))
         return html_table(
-            COLUMNS, rows, f"{len(rows)} of {len(self)} requests; save_csv(path) writes all"
+            columns(self), rows, f"{len(rows)} of {len(self)} requests; save_csv(path) writes all"
         )
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one row per request; see `COLUMNS`. OSError if it fails."""
-        save_csv(path, COLUMNS, request_rows(self))
+        """Write one row per request; see `COLUMNS` and `LOST`. OSError if it fails."""
+        save_csv(path, columns(self), request_rows(self))
 
     def percentiles(
         self, name: str = "normalized", of: Sequence[float] = (50, 90, 99)
@@ -197,8 +209,13 @@ class Outcomes:
         }
 
 
+def columns(outcomes: Outcomes) -> tuple[str, ...]:
+    """The columns of a request's row in this run."""
+    return (*COLUMNS, LOST) if outcomes.has_groups else COLUMNS
+
+
 def request_rows(outcomes: Outcomes) -> Iterator[tuple[str | float | None, ...]]:
-    """A row of COLUMNS for every request, in the order of the workload."""
+    """A row of :func:`columns` for every request, in the order of the workload."""
     found = outcomes.times()
     shown = ("queueing", "time_to_first_token", "time_per_output_token", "end_to_end")
     times = zip(*(found[name].tolist() for name in shown), strict=True)
@@ -210,4 +227,5 @@ def request_rows(outcomes: Outcomes) -> Iterator[tuple[str | float | None, ...]]
             *(state, outcomes.preemptions[i]),
             *(None if math.isnan(value) else value for value in known),
             *(outcomes.hits[i], outcomes.refound[i], outcomes.why.get(i)),
+            *([outcomes.lost.get(i, 0)] if outcomes.has_groups else ()),
         )

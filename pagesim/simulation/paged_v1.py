@@ -5,7 +5,7 @@ the tokens of the present one are known, so a request that has just arrived wait
 """
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -88,6 +88,8 @@ class PagedV1Server(PagedServing):
         self._seen: set[object] = set()
         """The states after each preemption since a token was sampled, where a run may spin."""
         self._spins = False
+        self._may_spin = not scheduler_config.scheduler_reserve_full_isl
+        """Otherwise what was admitted once has room for its whole prompt when it runs alone."""
         self._starving: dict[int, str] | None = None
         """Why requests wait forever, once that is asked after the last step."""
 
@@ -136,8 +138,7 @@ class PagedV1Server(PagedServing):
         parts = decided[1]
         prefills = [part.row for part in parts if not part.decodes]
         batch = max(len(self.scheduler.running), len(parts))
-        window = self.scheduler.cache_config.sliding_window
-        cost = costs([(p.start, p.end, p.decodes) for p in parts], window)
+        cost = self._costs([(p.start, p.end, p.decodes) for p in parts])
         return Step(batch, self._usage(), *cost, 0, prefills, preempted, found=found)
 
     def batch(self) -> AttentionMetadata:
@@ -196,11 +197,11 @@ class PagedV1Server(PagedServing):
             scheduler.add_request(self._v1_request(row, request))
 
     def _v1_request(self, row: int, request: Request) -> V1Request:
-        cache = self.scheduler.cache_config
+        manager = self.scheduler.kv_cache_manager
         return V1Request(
             row,
             prompt_of(request, row),
-            block_size=cache.block_size if cache.enable_prefix_caching else None,
+            block_size=manager.block_pool.hash_block_size if manager.enable_caching else None,
             max_tokens=request.output_tokens,
             arrival_time=request.arrival_s,
         )
@@ -219,7 +220,7 @@ class PagedV1Server(PagedServing):
         if known.resumed_req_ids:
             pairs = zip(known.req_ids, known.num_computed_tokens, strict=True)
             found += [(row, tokens) for row, tokens in pairs if row in known.resumed_req_ids]
-        self._found += [(row, tokens) for row, tokens in found if tokens]
+        self._note_found(found)
         parts, requests = [], scheduler.requests
         for row, count in output.num_scheduled_tokens.items():
             request = requests[row]
@@ -229,14 +230,21 @@ class PagedV1Server(PagedServing):
             parts.append(Part(row, request, end - count, end, samples, decodes))
         return (output, parts) if parts else None
 
+    def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:
+        """The rows that a step admits, and how many of their tokens were in the cache."""
+        self._found += [(row, tokens) for row, tokens in found if tokens]
+
+    def _costs(self, parts: list[tuple[int, int, bool]]) -> tuple[int, int, int]:
+        return costs(parts, self.scheduler.cache_config.sliding_window)
+
     def _look_whether_it_spins(self) -> None:
         """Notice a state in which the scheduler was before, without a token sampled since.
 
-        It happens only without `scheduler_reserve_full_isl`. Blocks are told by their content,
-        since their ids decide nothing. Of the queue only what a step can look at counts.
+        Blocks are told by their content, since their ids decide nothing. Of the queue only what a
+        step can look at counts.
         """
         scheduler, config = self.scheduler, self.scheduler.scheduler_config
-        if config.scheduler_reserve_full_isl:
+        if not self._may_spin:
             return
         seen = None if config.long_prefill_token_threshold_adaptive else config.max_num_seqs + 1
         requests = tuple(
@@ -253,7 +261,7 @@ class PagedV1Server(PagedServing):
         """Why no step can ever complete these requests, by row."""
         scheduler = self.scheduler
         manager = scheduler.kv_cache_manager
-        most = manager.coordinator.single_type_managers[0].max_admission_blocks_per_request
+        most = manager.coordinator.most_blocks_at_once
         configs = scheduler.scheduler_config, scheduler.cache_config
         why: dict[Any, str | None] = {}
         for row, its in scheduler.requests.items():

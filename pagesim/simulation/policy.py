@@ -6,6 +6,7 @@ The command line derives its options from the same fields, and their help from t
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import lcm
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
@@ -15,14 +16,25 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
+from pagesim.simulation.groups import (
+    NOTATION,
+    blocks_of,
+    groups_of,
+    parse_groups,
+    places_per_slot,
+)
 from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
+from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.recorded import RecordedMemory, check_addressed
 from pagesim.simulation.serving import Server
+from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
+from pagesim.sizing.model import ModelSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
+from pagesim.v1.groups import cache_groups
 from pagesim.workload.request import Request
 
 S = TypeVar("S")
@@ -95,17 +107,23 @@ class Paged:
 
 
 def _configs(
-    policy: "Paged | PagedV1", limits: Limits, slots: int, scheduler: type[S], cache: type[C]
+    policy: "Paged | PagedV1",
+    limits: Limits,
+    slots: int,
+    scheduler: type[S],
+    cache: type[C],
+    blocks: int | None = None,
 ) -> tuple[S, C]:
     """An engine's configurations: the policy's fields of the same names. UsageError if no block."""
     steps = {"max_num_seqs": limits.max_num_seqs, "max_model_len": limits.max_model_len}
     scheduling = _config(scheduler, policy, max_num_batched_tokens=limits.budget, **steps)
-    if slots < policy.block_size:
+    if blocks is None and slots < policy.block_size:
         raise UsageError(
             f"a pool of {slots} slots cannot hold one block of {policy.block_size}: use smaller "
             "blocks, or a larger pool"
         )
-    return scheduling, _config(cache, policy, num_gpu_blocks=slots // policy.block_size)
+    num_blocks = slots // policy.block_size if blocks is None else blocks
+    return scheduling, _config(cache, policy, num_gpu_blocks=num_blocks)
 
 
 def _config(kind: Any, policy: "Paged | PagedV1", **given: int) -> Any:
@@ -123,9 +141,17 @@ class PagedV1:
     and holds nothing; percentages refer to the other blocks. A request that the pool can never hold
     waits forever, and all requests behind it wait too.
 
+    A hybrid model has ``groups`` of layers instead of a ``sliding_window``: specs as in
+    :class:`pagesim.v1.CacheConfig`, or a text such as "full,window:1024*5" (see
+    :mod:`pagesim.simulation.groups`), whose blocks have ``block_size`` tokens unless it says
+    otherwise. :meth:`for_model` takes them from a model. All groups take their blocks from one
+    pool. A slot is the memory that a token takes in all layers that keep tokens, so the same number
+    of slots is the same memory with groups and without. ``group_layers`` has the number of layers
+    of each group; where they differ, the smaller groups are padded.
+
     ``fast_forward`` is as in :class:`Paged`. Here it is also possible with prefix caching and
     chunked prefill, but not if requests have ``token_ids``, scheduling is asynchronous, or there is
-    a sliding window or a threshold. TypeError or UsageError names the field.
+    a sliding window, a threshold, or several groups. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "v1"
@@ -156,12 +182,82 @@ class PagedV1:
         "needed after every N tokens; 0 caches only those that the prompt's last token needs.",
         minimum=0,
     )
+    groups: Sequence[KVCacheSpec] | str | None = option(
+        None,
+        "The groups of layers of a hybrid model, " + NOTATION + "; or model: those of --model. "
+        "Every step is computed, without a fast-forward.",
+        text=True,
+    )
+    hash_block_size: int | None = field(default=None)
+    group_layers: Sequence[int] | None = field(default=None)
     fast_forward: bool | None = field(default=None)
 
     def __post_init__(self) -> None:
         check_bool("fast_forward", self.fast_forward, None)
+        check_int("block_size", self.block_size, 1)
+        if self.groups is not None:
+            self._take_groups(self.groups)
+        elif self.group_layers is not None:
+            raise UsageError("group_layers is given without groups")
         widest = Limits(max_model_len=sys.maxsize)  # a server is given its own
-        self._configs(check_int("block_size", self.block_size, 1), widest)
+        self._configs(self._smallest, widest)
+
+    @classmethod
+    def for_model(cls, model: str | ModelSpec, **fields: Any) -> "PagedV1":
+        """Return the policy for a model's layers: the groups in which vLLM puts them.
+
+        Layers that are all alike are one group, as without ``groups``.
+        """
+        groups, layers = groups_of(model, fields.get("block_size", 16))
+        if len(groups) > 1:
+            return cls(groups=groups, group_layers=layers, **fields)
+        return cls(sliding_window=getattr(groups[0], "sliding_window", None), **fields)
+
+    def uniform(self) -> "PagedV1":
+        """Return the policy in which all layers are one group of full attention.
+
+        UsageError if some keep states: these cannot be kept as tokens.
+        """
+        specs = [] if self.groups is None else list(self.groups)
+        if any(isinstance(spec, MambaSpec) for spec in specs):
+            raise UsageError("groups of states have no uniform form: a state is not a token's")
+        sizes = {spec.block_size for spec in specs if isinstance(spec, FullAttentionSpec)}
+        size = min(sizes) if sizes else self.block_size
+        plain: dict[str, Any] = {"groups": None, "group_layers": None, "hash_block_size": None}
+        return replace(self, block_size=size, sliding_window=None, retention_interval=0, **plain)
+
+    def _take_groups(self, given: Sequence[KVCacheSpec] | str) -> None:
+        """Make specs of a text, and the block size one for all of them."""
+        default = self.block_size == PagedV1.__dataclass_fields__["block_size"].default
+        is_text = isinstance(given, str)
+        groups = parse_groups(given, self.block_size) if isinstance(given, str) else given
+        size = None if is_text or default else self.block_size
+        specs, _ = cache_groups(size, self.sliding_window, groups, self.hash_block_size)
+        object.__setattr__(self, "groups", specs)
+        object.__setattr__(self, "block_size", lcm(*(spec.block_size for spec in specs)))
+        layers = (1,) * len(specs) if self.group_layers is None else tuple(self.group_layers)
+        for index, number in enumerate(layers):
+            check_int(f"group_layers[{index}]", number, 1)
+        if len(layers) != len(specs) or not specs:
+            raise UsageError(f"group_layers must have a number for each of the {len(specs)} groups")
+        object.__setattr__(self, "group_layers", layers)
+
+    @property
+    def _smallest(self) -> int:
+        """The slots of a pool of one block."""
+        if self.groups is None:
+            return self.block_size
+        place = places_per_slot(self._specs, self._layers)
+        return -(-self.block_size * max(self._layers) // place)
+
+    @property
+    def _specs(self) -> Sequence[KVCacheSpec]:
+        assert self.groups is not None and not isinstance(self.groups, str)
+        return self.groups
+
+    @property
+    def _layers(self) -> Sequence[int]:
+        return self.group_layers or ()
 
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
@@ -171,11 +267,16 @@ class PagedV1:
         reason = why_not(scheduler, cache, requests)
         if _forwards(self.fast_forward, reason, record):
             return FastForwardV1Server(scheduler, cache)
+        if self.groups is not None:
+            return PagedV1GroupsServer(scheduler, cache, record, self._layers)
         return PagedV1Server(scheduler, cache, record)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
         limits = Limits.of_server(chunked=self.enable_chunked_prefill, **asdict(limits))
-        return _configs(self, limits, slots, SchedulerConfigV1, CacheConfigV1)
+        blocks = None
+        if self.groups is not None and slots >= self._smallest:
+            blocks = blocks_of(slots, self._specs, self._layers)
+        return _configs(self, limits, slots, SchedulerConfigV1, CacheConfigV1, blocks)
 
 
 def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:

@@ -16,7 +16,7 @@ HELD = ("token", "reserved", "internal")
 
 COUNTS = (
     *("requests", "finished", "ignored", "stuck", "preemptions", "hit_tokens"),
-    *("refound_tokens", "iterations", "seconds", "output_tokens_per_s"),
+    *("refound_tokens", "lost_tokens", "iterations", "seconds", "output_tokens_per_s"),
 )
 """What a summary has as a single number."""
 

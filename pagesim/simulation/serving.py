@@ -75,6 +75,8 @@ class Step(NamedTuple):
     ignored: Sequence[int] = ()
     found: Iterable[tuple[int, int]] = ()
     """Requests, and how many of their tokens the prefix cache spares them."""
+    lost: Iterable[tuple[int, int]] = ()
+    """Requests, and how many tokens more only some groups of layers had."""
 
 
 def costs(
@@ -227,6 +229,8 @@ def _write_down(step: Step, server: Server, outcomes: Outcomes, clock: float) ->
         outcomes.ignore(row, server.why_not(row))
     for row, tokens in step.found:
         outcomes.find(row, tokens)
+    for row, tokens in step.lost:
+        outcomes.lose(row, tokens)
     return len(step.ignored)
 
 

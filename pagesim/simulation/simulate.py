@@ -20,10 +20,12 @@ from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
+from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.policy import Own, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
+from pagesim.simulation.waste_groups import GroupsWaste
 from pagesim.sizing.pool import Pool
 from pagesim.workload.files import load
 from pagesim.workload.request import Request, Workload
@@ -41,7 +43,8 @@ class Simulation:
 
     ``waste`` says how the slots were used, and ``requests`` what became of each request.
     ``timeline`` is the recorded run, or None if it was not requested. ``block_size`` is None if the
-    memory is not paged.
+    memory is not paged. ``groups`` says what requests held in each of several groups of layers;
+    then ``waste`` counts places instead of slots (see `pagesim.simulation.paged_v1_groups`).
     """
 
     policy: str
@@ -51,6 +54,7 @@ class Simulation:
     waste: WasteLog
     requests: Outcomes
     timeline: Timeline | None = None
+    groups: GroupsWaste | None = None
 
     @property
     def iterations(self) -> int:
@@ -73,8 +77,14 @@ class Simulation:
         ``waste`` has the use of the slots, in percent, and the batch, averaged over the steps of
         the steady state; ``waste_in_time`` has the same averaged over its seconds. Latencies are in
         seconds. ``output_tokens_per_s`` counts the tokens of finished requests over the whole run.
+        With several groups, ``groups`` has the means of each of them, and ``lost_tokens`` are those
+        that a request had to compute although some groups had them.
         """
         done, none_ran = self.requests, self.iterations == 0
+        more: JsonObject = {}
+        if self.groups is not None:
+            more["lost_tokens"] = sum(done.lost.values())
+            more["groups"] = None if none_ran else self.groups.summary()
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {
@@ -97,6 +107,7 @@ class Simulation:
             "waste": None if none_ran else self.waste.mean(),
             "waste_in_time": None if none_ran else self.waste.time_mean(),
             "latency": {name: _finite(done.percentiles(name)) for name in LATENCIES[1:]},
+            **more,
         }
 
     def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
@@ -177,15 +188,22 @@ def simulate(
     stream = _stream(workload, saturated)
     whole, requests = _pool(pool, chosen), stream.requests
     server = chosen.server(whole.slots, limits, requests, record)
-    divided = whole.slots - server.null_slots or whole.slots  # or there is the null block alone
-    log, outcomes = WasteLog(divided, server.parts), Outcomes(requests)
+    by_group = isinstance(server, PagedV1GroupsServer)
+    divided = server.pool if by_group else whole.slots - server.null_slots
+    log = WasteLog(divided or whole.slots, server.parts)  # or there is the null block alone
+    outcomes = Outcomes(requests)
+    outcomes.has_groups = by_group
     clock = Roofline() if cost_model is None else cost_model
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
     log.steady(*_steady(outcomes, warmup))
     block_size = getattr(chosen, "block_size", None)
-    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, server.finish())
+    groups = None
+    if isinstance(server, PagedV1GroupsServer):
+        groups = GroupsWaste(server.group_names, server.layers, log, server.held)
+    ended = server.finish()
+    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups)
 
 
 def _check(

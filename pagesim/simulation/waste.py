@@ -169,21 +169,27 @@ class WasteLog:
         the steady state set by :meth:`steady`. ``by_time`` weights every row by how long it lasted,
         waiting included. UsageError if no step is left.
         """
-        start, end = (self._start, self._end) if warmup is None else (warmup, float("inf"))
-        seconds, batch = self.seconds, self.column("batch")
-        counted = (seconds > start) & (seconds <= end) & (by_time | (batch > 0))
+        seconds, counted = self.seconds, self.counted(warmup, by_time=by_time)
         weights = np.diff(seconds, prepend=0.0)[counted] if by_time else np.ones(counted.sum())
         total = float(weights.sum())
-        if not total > 0:
-            raise UsageError(
-                f"no step lies after {start} s and up to {end} s: the log has {len(self)} rows "
-                f"up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
-            )
         slots = np.column_stack([self.column(name) for name in (*CACHED_PARTS[:5], "batch")])
         *used, mean_batch = (weights @ slots[counted] / total).tolist()
         percent = [100 * part / self.pool for part in (*used, max(self.pool - sum(used), 0.0))]
         means = dict(zip(MEASURES, (*percent, mean_batch), strict=True))
         return {name: means[name] for name in (*self.parts, "batch")}
+
+    def counted(self, warmup: float | None = None, *, by_time: bool = False) -> NDArray[np.bool_]:
+        """Which rows :meth:`mean` counts, ``[n]``. UsageError if they last no time or are none."""
+        start, end = (self._start, self._end) if warmup is None else (warmup, float("inf"))
+        seconds, batch = self.seconds, self.column("batch")
+        counted = (seconds > start) & (seconds <= end) & (by_time | (batch > 0))
+        lasting = np.diff(seconds, prepend=0.0)[counted] if by_time else counted[counted]
+        if not lasting.sum() > 0:
+            raise UsageError(
+                f"no step lies after {start} s and up to {end} s: the log has {len(self)} rows "
+                f"up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
+            )
+        return np.asarray(counted)
 
     def time_mean(self, warmup: float | None = None) -> dict[str, float]:
         """:meth:`mean` with every row weighted by how long it lasted, waiting included."""

@@ -41,11 +41,20 @@ _BILLIONS = {
     "mistral-7b": (7.24, 7.24),
     "mixtral-8x7b": (46.7, 12.9),
     "gemma-2-9b": (9.24, 9.24),
+    "gpt-oss-20b": (20.91, 3.61),
+    "gpt-oss-120b": (116.83, 5.13),
+    "gemma-3-4b": (3.88, 3.88),
+    "gemma-3-12b": (11.8, 11.8),
+    "gemma-3-27b": (27.0, 27.0),
     "opt-13b": (13.0, 13.0),
     "opt-66b": (66.0, 66.0),
     "opt-175b": (175.0, 175.0),
 }
-"""Billions of parameters, all and active per token, according to the model cards."""
+"""Billions of parameters, all and active per token, according to the model cards. Those of Gemma 3
+are without the part that sees images: its technical report, arXiv 2503.19786, table 1."""
+
+_STORED_GIB = {"gpt-oss-20b": 12.8, "gpt-oss-120b": 60.8}
+"""The weights of models whose experts have 4 bits: the model card, arXiv 2508.10925, table 1."""
 
 
 def card(name: str) -> Card:
@@ -60,3 +69,9 @@ def parameters(name: str) -> tuple[float, float]:
     if (found := _BILLIONS.get(preset_name(name))) is None:
         raise UsageError(f"the weights of {name!r} are unknown: there are {', '.join(_BILLIONS)}")
     return found[0] * 1e9, found[1] * 1e9
+
+
+def weight_bytes(name: str, bytes_of_one: int) -> float:
+    """The bytes of a preset's weights, of ``bytes_of_one`` each unless its experts have fewer."""
+    stored = _STORED_GIB.get(preset_name(name))
+    return parameters(name)[0] * bytes_of_one if stored is None else stored * 2**30

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pagesim.checks import check_count, check_int
 from pagesim.errors import UsageError
 from pagesim.sizing.amount import GIB
-from pagesim.sizing.hardware import card, parameters
+from pagesim.sizing.hardware import card, weight_bytes
 from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 
@@ -51,7 +51,7 @@ class Pool:
         As in vLLM, 90 % of a GPU's memory may be used. Activations are not counted. UsageError if
         the weights do not fit.
         """
-        weights = parameters(model)[0] * DTYPE_BYTES[ModelSpec.preset(model).dtype]
+        weights = weight_bytes(model, DTYPE_BYTES[ModelSpec.preset(model).dtype])
         left = 0.9 * card(gpu).memory_bytes - weights / check_int("tp", tp, 1)
         if left <= 0:
             raise UsageError(

@@ -1,4 +1,6 @@
 """Studies of many runs: the paper's figures, sharing, prefix hits, sweeps over a grid.
 
-``engines`` compares V0 with V1. ``sweep`` runs a function on the ``cells`` of a grid.
+``engines`` compares V0 with V1. ``group_hits`` and ``group_waste`` are about layers with windows
+beside full attention: what a prefix cache finds, and what one block list for all layers wastes.
+``sweep`` runs a function on the ``cells`` of a grid.
 """

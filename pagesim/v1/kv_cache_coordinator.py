@@ -81,6 +81,10 @@ class KVCacheCoordinator:
             )
         return needed
 
+    def most_blocks_at_once(self, num_tokens: int) -> int:
+        """Blocks without which a request of ``num_tokens`` tokens can never be computed whole."""
+        return sum(each.most_blocks_at_once(num_tokens) for each in self.single_type_managers)
+
     def allocate_new_computed_blocks(
         self,
         request_id: Name,

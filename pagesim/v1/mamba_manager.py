@@ -41,6 +41,7 @@ class AlignedMambaManager(MambaManager):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.max_admission_blocks_per_request = 2  # the states before and after a step
         self.last_state_block_idx: dict[Name, int] = {}
         """The entry that held a request's state before the step that is being decided."""
         self.num_retired: dict[Name, int] = {}

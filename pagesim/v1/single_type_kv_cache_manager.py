@@ -68,6 +68,10 @@ class SingleTypeKVCacheManager:
         """Which of a table's blocks from ``start`` up to ``end`` to cache; None for all."""
         return None
 
+    def most_blocks_at_once(self, num_tokens: int) -> int:
+        """Blocks without which a request of ``num_tokens`` tokens can never be computed whole."""
+        return min(cdiv(num_tokens, self.block_size), self.max_admission_blocks_per_request)
+
     # -- how many blocks, and which --------------------------------------------------------------
 
     def get_num_blocks_to_allocate(

@@ -6,7 +6,6 @@ its scheduler, asked alone, returns empty steps.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 from pagesim.checks import explained
@@ -31,9 +30,7 @@ def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
         lambda: scheduler.kv_cache_manager.get_computed_blocks(request)[1],
         scheduler.scheduler_config,
         scheduler.cache_config,
-        scheduler.kv_cache_manager.coordinator.single_type_managers[
-            0
-        ].max_admission_blocks_per_request,
+        scheduler.kv_cache_manager.coordinator.most_blocks_at_once,
     )
     return words and f"request {request.request_id!r} {words}"
 
@@ -44,18 +41,19 @@ def what_it_lacks(
     find: Callable[[], int],
     config: SchedulerConfig,
     cache: CacheConfig,
-    max_admission_blocks: int = sys.maxsize,
+    most_blocks_at_once: Callable[[int], int] | None = None,
 ) -> str | None:
     """What no step can ever give a request of ``num_tokens`` tokens, in words; None if one may.
 
-    ``find`` looks up how many tokens are in the cache. ``max_admission_blocks`` are the most that a
-    sliding window needs at a time.
+    ``find`` looks up how many tokens are in the cache. ``most_blocks_at_once`` says how many blocks
+    so many tokens need in all groups; without it, they need a block for each ``block_size``.
     """
     longest = config.max_model_len
     if max(longest - 1, 1) <= num_computed_tokens < num_tokens:
         return f"has {num_tokens} tokens, and no step goes on beyond max_model_len ({longest})"
     tokens = min(num_tokens, longest)
-    needed = min(cdiv(tokens, cache.block_size), max_admission_blocks)
+    count = most_blocks_at_once
+    needed = count(tokens) if count else cdiv(tokens, cache.block_size)
     usable = cache.num_gpu_blocks - 1
     if needed > usable:
         return f"needs {needed} blocks for its {num_tokens} tokens, and the pool has {usable}"

@@ -31,7 +31,11 @@ NAMES = {
     "grade": {"folder": "folder", "output": "table"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
     "replay": {"file": "files", "output": "out"},
-    "simulate": {"file": "file slots", "output": "record page requests", "words": "model gpu"},
+    "simulate": {
+        "file": "file slots",
+        "output": "record page requests",
+        "words": "model gpu groups",
+    },
     "size": {
         "file": "config",
         "output": "out",
@@ -39,7 +43,7 @@ NAMES = {
         "mamba_ssm_cache_dtype",
     },
     "sweep": {"file": "grid", "output": "out"},
-    "waste": {"file": "file slots", "output": "out", "words": "model gpu"},
+    "waste": {"file": "file slots", "output": "out", "words": "model gpu groups"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

@@ -16,6 +16,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.sizing import PRESETS
 from tests.figures import test_access_map as access
+from tests.figures import test_beside as besides
 from tests.figures import test_block_size_sweep as sizes
 from tests.figures import test_compare as compared
 from tests.figures import test_kv_groups as groups
@@ -41,6 +42,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
         {"max": occupancy.log(300), "paged": occupancy.log(60)}, title="A title"
     ),
     "batch_size": lambda: figures.batch_size(compared.BOTH),
+    "beside": lambda: figures.beside([besides.WASTE, besides.WASTE], **NOTES),
     "sharing": lambda: figures.sharing(compared.SAVED, **NOTES),
     "block_size_sweep": lambda: figures.block_size_sweep(
         {2**power: sizes.row(98 - power, power, 34) for power in range(9)}, 15_728, **NOTES
@@ -104,6 +106,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "batch_size": (
         lambda: figures.batch_size(compared.BOTH, notes=["7 !"]),
         "8.0 10.0 40.0 30.0 30 7.0 7.0 50.0 200.0 130.0 12 20 7",
+    ),
+    "beside": (
+        lambda: figures.beside(besides.WASTE, notes=["7 !"]),
+        "25.0 80.0 75.0 23 2309.06180 7",
     ),
     "sharing": (
         lambda: figures.sharing(compared.SAVED, notes=["7 !"]),

@@ -34,7 +34,7 @@ def engine_on(
     steps = {name: given.pop(name) for name in [*given] if name == "async_scheduling"}
     scheduler = SchedulerConfig(given.pop("budget", MAX_LEN), 8, MAX_LEN, **steps)
     server = PagedV1Server(scheduler, CacheConfig(num_gpu_blocks=blocks, groups=groups, **given))
-    return Watched(model, server, memory_for(model, server, blocks), backend)
+    return Watched(model, server, memory_for(model, server), backend)
 
 
 @cache

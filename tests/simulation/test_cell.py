@@ -43,6 +43,23 @@ def test_a_cell_is_a_simulation_with_its_keywords() -> None:
     assert len({str(summary) for summary in expected}) == 4
 
 
+def test_groups_are_an_axis_of_a_grid() -> None:
+    grid = {
+        "workload": [WORKLOAD],
+        "policy": ["v1"],
+        "groups": [None, "full,window:64", "model"],
+        "model": ["gemma-2-9b"],
+        "pool": [9_000],
+    }
+    study = sweep(grid, executor=Inline()).run()
+    assert study.failures == []
+    plain, windows, of_model = (one.value or {} for one in study.results)
+    assert "groups" not in plain
+    assert [group["group"] for group in windows["groups"]] == ["full", "window:64"]
+    assert {group["group"] for group in of_model["groups"]} == {"full", "window:4096"}
+    assert windows["waste"]["token"] < plain["waste"]["token"]
+
+
 def test_an_engine_is_an_axis_of_a_grid() -> None:
     grid = {
         "workload": [{"name": "mooncake_conversation", "first": 12}],

@@ -3,7 +3,7 @@
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.sizing.hardware import _BILLIONS, CARDS, card, parameters
+from pagesim.sizing.hardware import _BILLIONS, CARDS, card, parameters, weight_bytes
 from pagesim.sizing.presets import MODELS
 
 
@@ -32,5 +32,7 @@ def test_parameters_are_those_of_presets_and_experts_are_part_of_all() -> None:
     for name in _BILLIONS:
         everything, used = parameters(name)
         assert 0 < used <= everything
-    with pytest.raises(UsageError, match="weights of 'gpt-oss-20b' are unknown"):
-        parameters("gpt-oss-20b")
+    with pytest.raises(UsageError, match="weights of 'deepseek-v3' are unknown"):
+        parameters("deepseek-v3")
+    assert weight_bytes("llama-2-7b", 2) == 2 * parameters("llama-2-7b")[0]
+    assert weight_bytes("gpt-oss-20b", 2) < 20.91e9

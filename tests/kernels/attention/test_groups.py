@@ -122,6 +122,8 @@ def test_every_layer_reads_its_own_group(step: Step) -> None:
 
 
 def test_a_step_is_planned_once_for_each_group(step: Step) -> None:
+    if backend.decide().mode == "reference":
+        pytest.skip("the reference itself copies to the host")
     with Waits() as counter:
         step.answers()
     assert counter.count == len(step.groups) < len(GROUP_OF)
