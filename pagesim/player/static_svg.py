@@ -253,9 +253,9 @@ class Still:
             entries = list(run)
             start = left + entries[0][0] * size * unit
             if is_gap:
-                after = table.block_ids[entries[-1][0] + 1 :][:1]
+                nexts = table.block_ids[entries[-1][0] + 1 :][:1]
                 end = left + min((entries[-1][0] + 1) * size, last) * unit
-                self._gap(group, after, (start, y, end))
+                self._gap(group, nexts, (start, y, end))
                 continue
             for k, block in entries:
                 x, end = left + k * size * unit, left + min((k + 1) * size, last) * unit
@@ -266,10 +266,10 @@ class Still:
                 words = words if len(words) * 7.3 <= end - x else str(block)
                 sheet.fitted(x, y + 13, words, end - x, HALO)
 
-    def _gap(self, group: Group, after: tuple[int, ...], place: tuple[float, float, float]) -> None:
+    def _gap(self, group: Group, nexts: tuple[int, ...], place: tuple[float, float, float]) -> None:
         """Entries without a block: what is behind the window, or which state takes their place."""
         start, y, end = place
-        states = [self.cache.states[block] for block in after if block in self.cache.states]
+        states = [self.cache.states[block] for block in nexts if block in self.cache.states]
         words = [f"state after {states[0]} tokens", f"after {states[0]}"] if states else []
         words += ["not kept"] if group.is_state else ["behind the window", "behind"]
         self.sheet.path(f"M{start:g} {y + 16:g}H{end:g}", f'stroke="{HELD}"')

@@ -65,7 +65,7 @@ class World:
     def look(self, name: int | str, rounds: Rounds, caption: str = "") -> None:
         """What each group says to the candidate of the round."""
         effects = [["lookup", *each] for each in rounds]
-        words = event("get_computed_blocks", f"{name}@0", *effects)
+        words = event("get_computed_blocks", name, *effects)
         self.events.append(words | {"caption": caption or "the groups are asked"})
 
     def admit(self, name: int | str, count: int, found: int = 0) -> None:
@@ -119,7 +119,7 @@ class World:
                          if pair[0] != pair[1]), min(len(old), len(ids)))  # fmt: skip
             if ids[same:]:
                 rows.append([f"{name}@{g}", same, ids[same:]])
-        words = event(kind, f"{name}@0", *self.effects, tables=rows, **more)
+        words = event(kind, name, *self.effects, tables=rows, **more)
         self.events.append({key: part for key, part in words.items() if part != []})
         self.effects = []
 

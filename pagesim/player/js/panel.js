@@ -2,7 +2,7 @@
 
 import { CHANGES, EXAMPLE, TWO_BLOCKS, isLookup, wordOf } from "./effects.js";
 import { button, html } from "./html.js";
-import { roundsInWords } from "./rounds.js";
+import { roundInWords } from "./rounds.js";
 import { dials, shadesOf } from "./marks.js";
 import { shares } from "./occupancy.js";
 import { movesOf, wayOf } from "./queues.js";
@@ -211,7 +211,7 @@ export class Panel {
         ? ` ${event.step}`
         : ` \u00b7 schedule ${event.step}`;
     const told = rounds ? ` \u00b7 ${round} of ${plural(rounds, "answer")}` : "";
-    const said = [...(rounds ? [roundsInWords(run, event, round)] : []), ...(round < rounds ? [] : [event.caption])];
+    const said = [...(rounds ? [roundInWords(run, event, round)] : []), ...(round < rounds ? [] : [event.caption])];
     this.caption.replaceChildren(
       html("b", {}, `Step ${step}: ${event.event}${of}${group}${told}`),
       " ",
