@@ -28,10 +28,10 @@ def shown(page: Page, name: str, step: int = 0, **more: Any) -> Page:
 
 
 def bars(page: Page) -> list[float]:
-    """Where the bars of a lookup end, in blocks of 16 tokens."""
+    """Where the candidate of a lookup ends; empty where there is none."""
     return page.js("""
-        const unit = document.querySelector('.ps-stage .candidate');
-        return unit ? [unit.getBoundingClientRect().left] : [];""")
+        const line = document.querySelector('.ps-stage .candidate');
+        return line ? [line.getBoundingClientRect().left] : [];""")
 
 
 def test_a_lane_for_each_group(page: Page) -> None:
@@ -106,6 +106,12 @@ def test_buttons_give_answers_too(page: Page) -> None:
     page.click("prev")
     assert page.data("round") == "0"
     assert page.one(".ps-caption").get_attribute("aria-live") == "polite"
+
+
+def test_what_a_table_gave_up_is_said_once_for_each_table(page: Page) -> None:
+    shown(page, "three", 12)
+    changes = page.text(".ps-changes")
+    assert "entries 0\u20131 of r1 (window 8), entry 0 of r1 (state)" in changes
 
 
 def test_a_request_is_followed_in_all_groups(page: Page) -> None:

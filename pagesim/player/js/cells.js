@@ -180,7 +180,8 @@ export class Cells {
     const { w, h, detail } = this.stage.layout.cell,
       wide = letterWidth(letter);
     const beside = detail === 1 && this.isBeside(letter);
-    const [x, y, high] = detail === 3 ? [-3 - wide, h / 2 - 6.5, 13] : beside ? [0, 0, h] : [0, h - 13, 13];
+    const low = detail === 2 ? h - 20 : h - 13; // above the signs of a step
+    const [x, y, high] = detail === 3 ? [-3 - wide, h / 2 - 6.5, 13] : beside ? [0, 0, h] : [0, low, 13];
     if (detail) {
       cell.fills.next({ d: box(x, y, wide, high), class: "tag", fill: "none" });
       this.put(cell, x + wide / 2, y + high / 2 + 4, "mid strong", letter);

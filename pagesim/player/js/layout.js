@@ -153,8 +153,9 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     rows = several ? most.requests : most.tables;
   const beside = Math.min(narrow ? (several ? 400 : 260) : room, Math.max(rows, 4) * line + under);
   const lines = Math.max(Math.floor((beside - under) / line), 1);
-  // It stands below a request, or in place of the last ones.
-  const asks = run.lookups ? lookupHeight(run) + line + 20 : 0;
+  // It stands below a request where there is room for both, or in its place.
+  const alone = lookupHeight(run) + 20,
+    asks = run.lookups ? Math.max(alone, Math.min(alone + line, room)) : 0;
   const tables = full ? height : Math.max(Math.min(rows, lines) * line + under, asks);
 
   const last = contiguous ? gpu * size : gpu + cpu,

@@ -17,6 +17,20 @@ const PLAY = "\u25b6 Play",
 
 const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
 
+/** The entries that have no block from now on, table by table: "entries 6–10 of r13 (window 4)".
+ * @param {State} state @param {PageEvent} event */
+function emptied(state, event) {
+  const found = new Map();
+  for (const [kind, , name, k] of event.effects) {
+    if (kind === "null" && isCount(k)) found.set(name, [...(found.get(name) ?? []), k]);
+  }
+  return [...found].map(([name, all]) => {
+    const inRow = all.length > 1 && all.every((k, i) => k === all[0] + i),
+      which = inRow ? `${all[0]}\u2013${all.at(-1)}` : all.join(", ");
+    return `${all.length > 1 ? "entries" : "entry"} ${which} of ${tableText(state, name)}`;
+  });
+}
+
 /** The nodes of a player, in its root; what is done with them is told to the player. */
 export class Panel {
   /** @param {Player} player */
@@ -220,13 +234,14 @@ export class Panel {
     const byKind = new Map();
     for (const effect of event.effects) {
       if (isLookup(effect)) continue;
-      const empties = effect[0] === "null" && run.groups.several;
+      if (effect[0] === "null" && run.groups.several) continue;
       let text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
       const gap = state.gaps.get(effect[1]);
       if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
-      if (empties) text = `entry ${effect[3]} of ${tableText(state, effect[2])}`;
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
+    const empty = run.groups.several ? emptied(state, event) : [];
+    if (empty.length) byKind.set("null", empty);
     this.changes.replaceChildren(
       ...[...byKind].map(([kind, all]) => {
         const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
