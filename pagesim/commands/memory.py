@@ -96,6 +96,8 @@ def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool
         low, block_size = size["tokens"][0], size["block_size"]
         if size.get("engine") == "v1" and size["num_groups"] == 1:  # with the null block
             low = size["num_gpu_blocks"][0] * block_size
+        elif size.get("engine") == "v1" and options["groups"] is not None:  # padding included
+            low = -(-size["num_gpu_blocks"][0] * size["block_bytes"] // size["bytes_per_token"])
         pool = Pool(low, str(size["model"]))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(
