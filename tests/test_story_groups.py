@@ -53,6 +53,19 @@ def test_a_request_has_a_table_in_each_group() -> None:
     ]
 
 
+def test_a_batch_has_the_tables_of_each_group() -> None:
+    story = hybrid("full", ("window", 6))
+    one = story.arrive(range(18), "a")
+    story.batch()
+    one.write([7])
+    batch = story.batch()
+    (other,) = batch.others
+    assert batch.block_tables.tolist() == [one.tables[0]]
+    assert other.block_tables.tolist() == [[block or -1 for block in one.tables[1]]]
+    assert other.slot_mapping.tolist() == [4 * one.tables[1][4] + 2]
+    assert one.num_uncomputed == 0
+
+
 def test_the_last_state_of_a_prompt_is_kept_and_found() -> None:
     story = hybrid("full", "state")
     one = story.arrive(range(18), "a")

@@ -50,7 +50,7 @@ def _listen(group: Any, rounds: list[list[Answer]]) -> None:
 def shrinking_hit(sheet: Sheet) -> str:
     """Each question to a group as a row of blocks, with the hit before and after it."""
     for block in range(BLOCKS):
-        sheet.note(LEFT + CELL * (block + 0.5), 48, f"block {block}", ha="center")
+        sheet.note(LEFT + CELL * (block + 0.5), 48, f"entry {block}", ha="center")
     sheet.note(LEFT + CELL * BLOCKS + 14, 48, "tokens")
     top, told = 58.0, []
     for number, asked in enumerate(answers(), 1):
@@ -72,7 +72,7 @@ def shrinking_hit(sheet: Sheet) -> str:
     )
     return (
         f"A prompt of {SIZE * BLOCKS + 1} tokens in blocks of {SIZE}. Full attention has all six "
-        f"blocks; {lost}. Tokens asked for and found, in turn: {'; '.join(told)}."
+        f"entries; {lost}. Tokens asked for and found, in turn: {'; '.join(told)}."
     )
 
 

@@ -94,8 +94,11 @@ def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool
     try:
         size = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
         low, block_size = size["tokens"][0], size["block_size"]
-        if size.get("engine") == "v1":  # with the null block; groups share the blocks equally
-            low = size["num_gpu_blocks"][0] // size["num_groups"] * block_size
+        is_v1, count = size.get("engine") == "v1", size.get("num_groups", 1)
+        if is_v1 and count > 1 and options["groups"] is not None:  # padding included
+            low = -(-size["num_gpu_blocks"][0] * size["block_bytes"] // size["bytes_per_token"])
+        elif is_v1:  # with the null block; groups share the blocks equally
+            low = size["num_gpu_blocks"][0] // count * block_size
         pool = Pool(low, str(size["model"]))
     except (OSError, ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(

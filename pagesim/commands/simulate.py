@@ -66,7 +66,7 @@ def simulate(
     Exit code 0 when requests were served, 1 when none could be served or some wait forever, 2 when
     FILE or an option cannot be used.
     """
-    from pagesim.errors import UsageError
+    from pagesim.errors import UnsupportedError, UsageError
     from pagesim.simulation import simulate as run_through
     from pagesim.workload import WorkloadError, load
 
@@ -92,6 +92,8 @@ def simulate(
     try:
         run = serve(policy, bool(record or page))
         other = serve(compare, page is not None) if compare else None
+    except UnsupportedError as error:
+        raise BadInput(str(error)) from error
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error

@@ -1,13 +1,14 @@
 """What every picture of a cache asks of a state: a block's owners, fill, words and colours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.player.colors import color_of, names_in, places
+from pagesim.player.groups import Group, group_of, groups_in, owner_of
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,17 @@ class CacheView:
     places: Mapping[Name, int]
     token_words: Mapping[int, str]
     """A run's own texts for its tokens."""
+    groups: tuple[Group, ...] = ()
+    """The groups of layers, if there are several: then a request has a table in each."""
 
     @classmethod
     def of(cls, header: JsonObject, state: JsonObject) -> "CacheView":
         """A state of the format: see ``pagesim/timeline/FORMAT.md``."""
         size, null = header["block_size"], state.get("null")
         lists = [name for name, _ in header["lists"]]
+        groups = groups_in(header)
         tables = {
-            name: TableState.of(tuple(ids), tuple(tokens), size, null, *written)
-            for name, ids, tokens, *written in state["tables"]
+            name: _table(group_of(name, groups), size, null, *row) for name, *row in state["tables"]
         }
         found = State(
             block_size=size,
@@ -40,16 +43,58 @@ class CacheView:
             computed=frozenset(state["computed"]),
             null_block=null,
             queues=Queues(zip(header["queues"], map(tuple, state["queues"]), strict=True)),
-            requests=dict(state.get("requests", ())),
+            requests={
+                request: owner_of(first, groups) for request, first in state.get("requests", ())
+            },
             sorted_lists=frozenset(name for name, order in header["lists"] if order == "sorted"),
         )
         words = {int(token): text for token, text in header.get("tokens", {}).items()}
-        return cls(found, tables, places(names_in(header, state)), words)
+        names = names_in(header, state)
+        owners = places(owner_of(name, groups) for name in names)
+        found_places = {name: owners[owner_of(name, groups)] for name in names}
+        return cls(found, tables, owners | found_places, words, groups)
 
     @property
     def block_size(self) -> int:
-        """Slots of a block."""
-        return self.state.block_size
+        """Slots of a block: of several groups the most, where a block holds tokens."""
+        sizes = [group.block_size for group in self.groups if not group.is_state]
+        return max(sizes, default=self.state.block_size)
+
+    def size_of(self, block_id: int) -> int:
+        """Slots of this block: those of the group that has it."""
+        group = self.group_of(block_id)
+        return self.block_size if group is None else group.block_size
+
+    def group_of(self, block_id: int) -> Group | None:
+        """The group whose table has a block; None if none has, or there is only one group."""
+        names = self.owners.get(block_id) if self.groups else None
+        is_null = block_id == self.state.null_block
+        return group_of(names[0], self.groups) if names and not is_null else None
+
+    def owner(self, name: Name) -> Name:
+        """Whose table it is, under the name by which a reader knows it."""
+        return owner_of(name, self.groups)
+
+    @cached_property
+    def requests(self) -> dict[Name, dict[Name, TableState]]:
+        """The tables of each request, by their names."""
+        found: dict[Name, dict[Name, TableState]] = {}
+        for name, table in self.tables.items():
+            found.setdefault(self.owner(name), {})[name] = table
+        return found
+
+    @cached_property
+    def states(self) -> dict[int, int]:
+        """Block id → after how many tokens it has the state."""
+        found = {}
+        for name, table in self.tables.items():
+            group = group_of(name, self.groups)
+            if group is None or not group.is_state:
+                continue
+            for k, block_id in enumerate(table.block_ids):
+                if table.fill[k]:
+                    found[block_id] = min((k + 1) * group.block_size, table.num_slots)
+        return found
 
     @cached_property
     def pools(self) -> dict[str, range]:
@@ -84,6 +129,8 @@ class CacheView:
         found: dict[int, list[str]] = {}
         for name, table in self.tables.items():
             for index, block_id in enumerate(table.block_ids):
+                if block_id in self.states:
+                    continue
                 count = table.fill[index]
                 if block_id not in found or count >= len(found[block_id]):
                     known = self.tokens(name, index)
@@ -115,5 +162,22 @@ class CacheView:
 
     def tokens(self, name: Name, index: int) -> tuple[int, ...]:
         """The tokens known of one block of a table, oldest first."""
-        table, start = self.tables[name], index * self.block_size
+        group = group_of(name, self.groups)
+        table, start = self.tables[name], index * (group or self.state).block_size
         return table.token_ids[start : start + table.fill[index]]
+
+
+def _table(
+    group: Group | None,
+    size: int,
+    null: int | None,
+    ids: list[int],
+    tokens: list[int],
+    *written: int,
+) -> TableState:
+    """A table whose blocks have the size of its group; a block with a state is full."""
+    size = size if group is None else group.block_size
+    table = TableState.of(tuple(ids), tuple(tokens), size, null, *written)
+    if group is None or not group.is_state:
+        return table
+    return replace(table, fill=tuple(size * bool(count) for count in table.fill))

@@ -6,6 +6,7 @@ from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State, TableState
 from pagesim.player.cache_view import CacheView
+from pagesim.player.groups import group_of
 
 MAX_NAMED = 8
 MAX_LISTED = 8
@@ -41,14 +42,20 @@ def words_of(cache: CacheView) -> str:
     *others, (name, size) = [(name, len(ids)) for name, ids in cache.pools.items()] or [("", 0)]
     pools = [f"{size} {name}" for name, size in others] + [counted(size, f"{name} block".strip())]
     slots = counted(cache.block_size, "slot")
-    sentences = [f"A cache of {' and '.join(pools)} with {slots} each."]
+    if cache.groups:
+        labels = listed([group.label for group in cache.groups])
+        sentences = [f"A cache of {' and '.join(pools)} for {len(cache.groups)} groups: {labels}."]
+    else:
+        sentences = [f"A cache of {' and '.join(pools)} with {slots} each."]
     if not cache.tables:
         sentences.append("No sequence holds a block.")
+    elif cache.groups and len(cache.requests) <= MAX_NAMED:
+        sentences += [_request(name, cache) for name in cache.requests]
     elif len(cache.tables) <= MAX_NAMED:
         sentences += [_table(name, table) for name, table in cache.tables.items()]
     else:
         held = counted(len(cache.owners), "block")
-        sentences.append(f"{len(cache.tables)} sequences hold {held} between them.")
+        sentences.append(f"{len(cache.requests)} sequences hold {held} between them.")
     if shared := cache.shared():
         sentences.append(f"Shared: {_blocks(shared)}.")
     if idle := [block for ids in state.lists.values() for block in ids if block in state.cached]:
@@ -71,6 +78,26 @@ def request_text(request: Name, state: State) -> str:
     name = name_text(first)
     alike = str(request) == str(first) or str(request) == name
     return name if alike else f"{name} {name_text(request)}"
+
+
+def _request(name: Name, cache: CacheView) -> str:
+    """The tables of a request in several groups."""
+    tables, parts, null = cache.requests[name], [], cache.state.null_block
+    for table_name, table in tables.items():
+        group = group_of(table_name, cache.groups)
+        if group is None:
+            continue
+        own = [block for block in table.block_ids if block != null]
+        where = f"in {_blocks(own)}" if own else "in no block"
+        if group.is_state:
+            kept = [f"after {cache.states[block]} in block {block}" for block in own
+                    if block in cache.states]  # fmt: skip
+            parts.append(f"{group.label} {' and '.join(kept) or where}")
+            continue
+        gone = len(table.block_ids) - len(own)
+        parts.append(f"{group.label} {where}" + (f", {gone} behind the window" if gone else ""))
+    first = next(iter(tables.values()))
+    return f"{name_text(name)} has {counted(first.num_tokens, 'token')}: {'; '.join(parts)}."
 
 
 def _table(name: Name, table: TableState) -> str:

@@ -11,16 +11,19 @@ from textwrap import wrap
 
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
+from pagesim.journal.state import TableState
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import color_of, pattern_of
 from pagesim.player.describe import name_text, request_text, words_of
-from pagesim.player.sheet import BOLD, HALO, HATCH, HELD, INK, QUIET, Look, Sheet, short
+from pagesim.player.groups import Group, group_of
+from pagesim.player.sheet import BOLD, HALO, HATCH, HELD, INK, PAPER, QUIET, Look, Sheet, short
 
 WIDTH, MARGIN, TOP = 880, 12, 86
 ROW, NAME, GAP, SLOT = 18, 21, 10, 46  # a table drawn in full
 TABLE = MARGIN + 18 + 4 * SLOT + 16
 STRIP, BEFORE, OWNERS, BEHIND = 25, 30, 56, 78  # a block as a row of slots, its id, its owners
 LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8  # a table drawn in a line
+LANE = 21  # a table of one of several groups
 LEFT, MAX_HEIGHT = 372, 430
 # Width and height of a cell, gap, and whether its id fits: the first one that fits is used.
 CELLS = ((52, 38, 6, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
@@ -39,11 +42,15 @@ class Still:
         self.looks: dict[Name, Look] = {
             name: (color_of(place), pattern_of(place)) for name, place in cache.places.items()
         }
+        letters = [len(group.letter) for group in cache.groups]
+        self.frame = 10 + 8 * max(letters, default=0)  # the frame of a group's letter
         self.rows = next(iter(self.state.lists), None) in self.state.sorted_lists
 
     @property
     def in_full(self) -> bool:
         """Whether the tables and the blocks have room for their words."""
+        if self.cache.groups:
+            return self.size <= 8 and sum(self.columns) <= 2
         tables = self.cache.tables.values()
         rows = sum(max(len(table.block_ids), 1) * ROW + NAME + GAP for table in tables)
         return not self.rows and self.size <= 8 and rows <= MAX_HEIGHT and sum(self.columns) <= 2
@@ -57,8 +64,9 @@ class Still:
 
     def box(self, block: int, x: float, y: float, w: float, h: float, *, across: bool) -> None:
         """A block, filled from the left or from below, with its signs."""
-        sheet, names = self.sheet, self.cache.owners.get(block, [])
-        part = 1.0 if block in self.cached else self.cache.fill.get(block, 0) / self.size
+        sheet, names = self.sheet, self.owners(block)
+        size = self.cache.size_of(block)
+        part = 1.0 if block in self.cached else self.cache.fill.get(block, 0) / size
         owners = [self.looks[name] for name in names[:6]] or [(HELD, "")]
         for place, look in enumerate(owners if part else []):
             if across:
@@ -81,11 +89,30 @@ class Still:
         if h >= 16 and block in self.state.computed:
             sheet.corner(x + w, y + h, low=True)
 
+    def owners(self, block: int) -> list[Name]:
+        """The tables that hold a block; of several groups none holds the null block."""
+        nobody = self.cache.groups and block == self.state.null_block
+        return [] if nobody else self.cache.owners.get(block, [])
+
+    def letter(self, block: int, x: float, y: float) -> float:
+        """The letter of the group that has a block, in a frame; returns how wide that is."""
+        group = self.cache.group_of(block)
+        if group is None:
+            return 0
+        self.tag(group, x, y)
+        return self.frame
+
+    def tag(self, group: Group, x: float, y: float) -> None:
+        """The letter of a group: beside its tables, on its blocks and in the legend."""
+        self.sheet.path(f"M{x:g} {y:g}h{self.frame}v13h{-self.frame}z",
+                        f'fill="{PAPER}" stroke="{INK}" stroke-width="0.9"', 3)  # fmt: skip
+        self.sheet.text(x + self.frame / 2, y + 10.7, group.letter, look=BOLD, anchor="middle")
+
     def owner_text(self, block: int) -> str:
         """Who owns a block."""
         if block == self.state.null_block:
             return "null"
-        names = " ".join(name_text(name) for name in self.cache.owners.get(block, []))
+        names = " ".join(name_text(self.cache.owner(name)) for name in self.owners(block))
         return names or ("held" if block in self.refs else "unused" if block in self.cached else "")
 
     # -- tables and pools in full ----------------------------------------------------------------
@@ -137,14 +164,15 @@ class Still:
         sheet, all_columns = self.sheet, max(sum(self.columns), 1)
         left = TABLE + 70 + 24.0
         pitch = (WIDTH - MARGIN - left) / all_columns
-        slot = min(60, (pitch - BEFORE - BEHIND) / self.size)
+        before = BEFORE + (self.frame + 4 if self.cache.groups else 0)
+        slot = min(60, (pitch - before - BEHIND) / self.size)
         first, bottom, w = 0, float(TOP), slot * self.size
         for (name, count), columns in zip(self.pools, self.columns, strict=True):
             rows = -(-count // max(columns, 1))
             for column in range(columns):
-                x = left + BEFORE
+                x = left + before
                 if not column:
-                    sheet.text(x - BEFORE + 6, TOP - 30, f"{name} pool", look=BOLD)
+                    sheet.text(x - before + 6, TOP - 30, f"{name} pool", look=BOLD)
                 sheet.text(x - 6, TOP - 13, "block", look=QUIET, anchor="end")
                 sheet.text(x, TOP - 13, "slots", look=QUIET)
                 sheet.text(x + w + OWNERS, TOP - 13, "owners", look=QUIET, anchor="end")
@@ -158,16 +186,96 @@ class Still:
     def _strip(self, block: int, x: float, y: float, slot: float) -> None:
         sheet, shared = self.sheet, self.refs.get(block, 0)
         self.box(block, x, y, slot * self.size, STRIP - 5, across=True)
-        for i in range(1, self.size):
-            sheet.path(f"M{x + i * slot:g} {y:g}v{STRIP - 5}", f'stroke="{INK}" stroke-width="0.4"')
+        wide = slot * self.size
+        aside = self.letter(block, x - 3 - self.frame, y + 4) + 2 if self.cache.groups else 0
+        if after := self.cache.states.get(block):
+            sheet.fitted(x, y + 14, f"state after {after} tokens", wide - 4, HALO)
+        size = self.cache.size_of(block) if block in self.cache.owners or not aside else 1
+        for i in range(1, 1 if after else size):
+            at = x + i * (wide / size if aside else slot)
+            sheet.path(f"M{at:g} {y:g}v{STRIP - 5}", f'stroke="{INK}" stroke-width="0.4"')
         for i, word in enumerate(self.cache.words.get(block, [])):
-            sheet.fitted(x + i * slot, y + 14, word, slot - 2, HALO)
+            each = wide / size if aside else slot
+            sheet.fitted(x + i * each, y + 14, word, each - 2, HALO)
         used = shared or block in self.cached
-        sheet.text(x - 6, y + 14, str(block), look=BOLD if used else QUIET, anchor="end")
+        sheet.text(x - 6 - aside, y + 14, str(block), look=BOLD if used else QUIET, anchor="end")
         names = self.owner_text(block)
         names = names if len(names) <= 7 else f"\u00d7{shared}" if shared > 1 else short(names, 7)
         look = BOLD if shared > 1 else ""
         sheet.text(x + slot * self.size + OWNERS, y + 14, names, look=look, anchor="end")
+
+    # -- several groups --------------------------------------------------------------------------
+
+    def draw_lanes(self, right: float) -> float:
+        """For each request a lane per group, all to one scale; returns where they end."""
+        sheet, y, cache = self.sheet, TOP - 8.0, self.cache
+        sheet.text(MARGIN, TOP - 30, "A block table per group", look=BOLD)
+        left = MARGIN + self.frame + 12 + 7 * max(len(group.label) for group in cache.groups)
+        ends = (self._end(name, table) for name, table in cache.tables.items())
+        unit = min((right - left) / max(ends, default=1), 64 / self.size)
+        most = max(int(MAX_HEIGHT / (NAME + GAP + LANE * len(cache.groups))), 1)
+        for request, tables in islice(cache.requests.items(), most):
+            sheet.paint(MARGIN, y + 4, 11, 11, self.looks[request])
+            sheet.rect(MARGIN, y + 4, 11, 11, edge=0.9)
+            first = next(iter(tables.values()))
+            words = f"{short(name_text(request), 16)}: {first.num_slots} tokens"
+            sheet.text(MARGIN + 17, y + 14, words, look=BOLD)
+            y += NAME
+            for name, table in tables.items():
+                if group := group_of(name, cache.groups):
+                    self.tag(group, MARGIN, y + 2)
+                    sheet.text(MARGIN + self.frame + 6, y + 13, group.label)
+                    self._lane(name, table, group, (left, y, unit))
+                y += LANE
+            y += GAP
+        if (more := len(cache.requests) - most) > 0:
+            sheet.text(MARGIN, y + 11, f"and {more} more", look=QUIET)
+            y += LINE
+        if not cache.tables:
+            sheet.text(MARGIN, TOP + 14, "no sequence holds any blocks", look=QUIET)
+        return y
+
+    def _end(self, name: Name, table: TableState) -> int:
+        """How far a table reaches, in tokens."""
+        group = group_of(name, self.cache.groups)
+        if group is None or group.is_state:
+            return max(table.num_slots, 1)
+        return max(len(table.block_ids) * group.block_size, 1)
+
+    def _lane(
+        self, name: Name, table: TableState, group: Group, place: tuple[float, float, float]
+    ) -> None:
+        """The blocks of a table where their positions are; what has none is a gap."""
+        (left, y, unit), sheet, size = place, self.sheet, group.block_size
+        color, last = self.looks[name][0], self._end(name, table)
+        runs = groupby(enumerate(table.block_ids), lambda pair: pair[1] == self.state.null_block)
+        for is_gap, run in runs:
+            entries = list(run)
+            start = left + entries[0][0] * size * unit
+            if is_gap:
+                nexts = table.block_ids[entries[-1][0] + 1 :][:1]
+                end = left + min((entries[-1][0] + 1) * size, last) * unit
+                self._gap(group, nexts, (start, y, end))
+                continue
+            for k, block in entries:
+                x, end = left + k * size * unit, left + min((k + 1) * size, last) * unit
+                sheet.rect(x, y + 1, (end - x) * table.fill[k] / size, 16, color)
+                sheet.rect(x, y + 1, end - x, 16, edge=2.4 if self.refs.get(block, 0) > 1 else 0.9)
+                after = self.cache.states.get(block)
+                words = f"{block}: after {after}" if after else str(block)
+                words = words if len(words) * 7.3 <= end - x else str(block)
+                sheet.fitted(x, y + 13, words, end - x, HALO)
+
+    def _gap(self, group: Group, nexts: tuple[int, ...], place: tuple[float, float, float]) -> None:
+        """Entries without a block: what is behind the window, or which state takes their place."""
+        start, y, end = place
+        states = [self.cache.states[block] for block in nexts if block in self.cache.states]
+        words = [f"state after {states[0]} tokens", f"after {states[0]}"] if states else []
+        words += ["not kept"] if group.is_state else ["behind the window", "behind"]
+        self.sheet.path(f"M{start:g} {y + 16:g}H{end:g}", f'stroke="{HELD}"')
+        text = next((one for one in words if len(one) * 7.3 <= end - start), "")
+        if text:
+            self.sheet.text((start + end) / 2, y + 13, text, look=QUIET, anchor="middle")
 
     # -- what has no room for words --------------------------------------------------------------
 
@@ -230,7 +338,19 @@ class Still:
                 self.box(first + place, at, y, w, h, across=self.rows)
                 if named:
                     self._named(first + place, at, y, w, h)
+                if h <= 24:
+                    self.kind(self.cache.group_of(first + place), at, y, w, h)
         return float(TOP + rows * pitch)
+
+    def kind(self, group: Group | None, x: float, y: float, w: float, h: float) -> None:
+        """Where there is no room for a letter: a bar for a window, a square for a state."""
+        look = f'fill="{INK}" stroke="{PAPER}" stroke-width="0.6"'
+        if group is not None and group.is_state:
+            self.sheet.path(
+                f"M{x + w / 3:g} {y + h / 3:g}h{w / 3:g}v{h / 3:g}h{-w / 3:g}z", look, 3
+            )
+        elif group is not None and group.kind == "window":
+            self.sheet.path(f"M{x:g} {y:g}h{w / 4:g}v{h:g}h{-w / 4:g}z", look, 3)
 
     def _named(self, block: int, x: float, y: float, w: float, h: float) -> None:
         shared = self.refs.get(block, 0)
@@ -240,7 +360,8 @@ class Still:
             return
         if shared > 1:
             self.sheet.text(x + w - 9, y + 13, f"\u00d7{shared}", look=HALO, anchor="end")
-        self.sheet.fitted(x, y + h - 6, self.owner_text(block), w - 4, HALO)
+        aside = self.letter(block, x, y + h - 13)
+        self.sheet.fitted(x + aside, y + h - 6, self.owner_text(block), w - aside - 4, HALO)
 
     # -- lists, queues, legend -------------------------------------------------------------------
 
@@ -289,6 +410,10 @@ class Still:
             entries += ["upper corner: cached", "grey: cached, unused"]
         entries += ["lower corner: computed"] if self.state.computed else []
         entries += ["crossed: null block"] if self.state.null_block is not None else []
+        for group in self.cache.groups:
+            self.tag(group, x, y - 1)
+            sheet.text(x + self.frame + 5, y + 10, group.label, look=f'{QUIET} font-size="11"')
+            x += self.frame + 5 + len(group.label) * 6.4 + 12
         for text in entries:
             wide = 22 + len(text) * 6.4 + 12
             if x + wide > WIDTH - MARGIN:
@@ -324,7 +449,10 @@ def static_svg(header: JsonObject, state: JsonObject, caption: str) -> str:
     still = Still(cache)
     for place, line in enumerate(wrap(caption, 112, max_lines=2, placeholder=" \u2026")):
         still.sheet.text(MARGIN, MARGIN + 12 + place * 16, line, look=BOLD)
-    if still.in_full:
+    if cache.groups:
+        bottom = still.draw_lanes(TABLE + 70 if still.in_full else LEFT - 20)
+        bottom = max(bottom, still.draw_strips() if still.in_full else still.draw_boxes())
+    elif still.in_full:
         bottom = max(still.draw_tables(), still.draw_strips())
     else:
         bottom = max(still.draw_lines(), still.draw_boxes())

@@ -5,6 +5,7 @@ import type { Player as Controls } from "./js/controls.js";
 import type { Stage as Picture } from "./js/view.js";
 import type { Layer as Sheet } from "./js/svg.js";
 import type { Run as WholeRun } from "./js/model.js";
+import type { Groups as Kinds } from "./js/groups.js";
 import type { Spots as Places } from "./js/motion.js";
 import type { Curve } from "./js/occupancy.js";
 import type { State as Pages } from "./js/state.js";
@@ -30,6 +31,7 @@ declare global {
   type Stage = Picture;
   type Layer = Sheet;
   type Run = WholeRun;
+  type Groups = Kinds;
   type State = Pages;
   type Spots = Places;
 
@@ -39,8 +41,8 @@ declare global {
   }
   /** Of a sequence or a request. */
   type Name = string | number;
-  /** Its kind, its block, and what the kind needs: FORMAT.md. */
-  type Effect = [string, number, ...any[]];
+  /** Its kind, its block (or groups), and what the kind needs: FORMAT.md. */
+  type Effect = [string, any, ...any[]];
   type Box = [number, number, number, number];
   /** Of a cell and of what stands around it; the last four are 0 where a block is not a strip of slots. */
   interface Sizes {
@@ -69,6 +71,7 @@ declare global {
     pool_names: [string, string];
     lists: [string, string?][];
     queues: string[];
+    groups: { kind: string; block_size: number; sliding_window?: number }[];
     caching?: boolean;
   }
   interface PageEvent {
@@ -127,6 +130,7 @@ declare global {
     slots: boolean;
     picks: number[];
     shade: number;
+    round: number;
     differ: Set<Name>;
   }
   /** How a sequence is painted. */
@@ -135,6 +139,14 @@ declare global {
     color: string;
     pattern: string | null;
     ink: string;
+  }
+  /** One of several groups: the tokens of its blocks, its window, how it is called. */
+  interface Group {
+    size: number;
+    window?: number;
+    state: boolean;
+    letter: string;
+    label: string;
   }
   interface Owner extends Partial<Look> {
     name: Name;
@@ -150,6 +162,10 @@ declare global {
     dim: boolean;
     chosen: boolean;
     slots: boolean;
+    group: Group | undefined;
+    size: number;
+    letter: string;
+    after: number | undefined;
     lit: (number | undefined)[];
     words: string[];
   }
@@ -184,7 +200,9 @@ declare module "./js/state.js" {
     taken: Int32Array;
     freed: Int32Array;
     flags: Uint8Array;
-    content: { tokens: unknown[]; first: number; name: Name }[];
+    content: { tokens?: unknown[]; first?: number; state?: number; name: Name }[];
+    group: Int8Array;
+    groups: Groups;
     tables: Map<Name, Table>;
     slots: { token: number; internal: number; reserved: number };
     gaps: Map<number, { list: number; rank: number; behind: number | null }>;
@@ -202,6 +220,7 @@ declare module "./js/model.js" {
     problem: string;
     events: PageEvent[];
     keyframes: State[];
+    groups: Groups;
   }
 }
 declare module "./js/controls.js" {
@@ -228,6 +247,7 @@ declare module "./js/motion.js" {
     entries: Map<number, Box>;
     chips: Map<Name, Box>;
     rows: Map<string, [number, number]>;
+    lost: Box | null;
     of: Map<string, Box>;
   }
   interface Motion {

@@ -5,8 +5,9 @@ one operation per line with what vLLM returned and its state afterwards. All of 
 except the state that a *failed* operation left behind in vLLM V0: pagesim rolls back instead.
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 
-``record_vllm`` is the one file that records a user's own vLLM. ``block_layer`` and ``scheduler``
-replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV cache groups.
+``record_vllm`` is the one file that records a user's own vLLM, and ``recorded`` replays that.
+``block_layer`` and ``scheduler`` replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV
+cache groups.
 """
 
 import inspect
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
-from pagesim.replay import block_layer, record_vllm, scheduler, v1, v1_groups
+from pagesim.replay import block_layer, record_vllm, recorded, scheduler, v1, v1_groups
 from pagesim.replay.block_layer import Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
@@ -40,7 +41,7 @@ PLAYERS: dict[str, dict[str, type[Player]]] = {
         "kv_cache_manager": v1_groups.GroupsManagerPlayer,
         "scheduler": v1_groups.GroupsSchedulerPlayer,
     },
-    record_vllm.FORMAT: {"scheduler": v1.RecordedSchedulerPlayer},
+    record_vllm.FORMAT: {"scheduler": recorded.RecordedSchedulerPlayer},
 }
 T = TypeVar("T")
 IGNORED = ("i", "op", "args", "state_after_error")

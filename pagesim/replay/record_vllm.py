@@ -53,8 +53,14 @@ FORMAT = "pagesim-v1-trace/2"
 RELEASE = "0.33."
 RESET = "reset_prefix_cache"
 SCHEDULER = ("add_request", "finish_requests", "schedule", "update_from_output", RESET)
-POOL = ("get_new_blocks", "touch", "free_blocks", "cache_full_blocks", "evict_blocks", RESET)
+CACHES = ("cache_full_blocks", "cache_partial_block")
+POOL = ("get_new_blocks", "touch", "free_blocks", *CACHES, "evict_blocks", RESET)
 """Every way into either that changes a queue or a block."""
+
+KINDS = dict.fromkeys(("FullAttentionSpec", "MLAAttentionSpec"), "full")
+KINDS |= {"SlidingWindowSpec": "window", "MambaSpec": "mamba"}
+CACHED = ("request", "blocks", "num_cached_blocks", "num_full_blocks", "size", "kv_cache_group_id")
+STATES = ("mamba_cache_mode", "num_prefill_checkpoint_blocks", "prefill_checkpoint_alignment")
 
 
 class NotServedError(ValueError):
@@ -112,7 +118,8 @@ class PoolCalls:
 
     ``pool``: ``["new", ids]``, ``["touch", ids]``, ``["free", ids]``, … in their order; ``cached``:
     ``[request, first, ids]``, the blocks of its table, from entry ``first``, whose content is found
-    from now on. With the state at the beginning these are the state at any time.
+    from now on; their group follows if it is not 0. With the state at the beginning these are the
+    state at any time.
     """
 
     def __init__(self, pool: Vllm) -> None:
@@ -152,21 +159,21 @@ class PoolCalls:
         if ids := [block.block_id for block in blocks if not block.is_null]:
             self._calls.append(["free", ids])
 
-    def _cache_full_blocks(
-        self,
-        original: Method,
-        request: Request,
-        blocks: list[Block],
-        num_cached_blocks: int,
-        num_full_blocks: int,
-        *more: Any,
-        **options: Any,
-    ) -> None:
-        full = blocks[num_cached_blocks:num_full_blocks]
+    def _cache_full_blocks(self, original: Method, *args: Any, **options: Any) -> None:
+        given = {**dict(zip(CACHED, args, strict=False)), **options}
+        start, group = given["num_cached_blocks"], given.get("kv_cache_group_id", 0)
+        full = given["blocks"][start : given["num_full_blocks"]]
         new = [block for block in full if block.block_hash is None]
-        original(request, blocks, num_cached_blocks, num_full_blocks, *more, **options)
+        original(*args, **options)
         if ids := [block.block_id for block in new if block.block_hash is not None]:
-            self._cached.append([request.request_id, num_cached_blocks, ids])
+            more = [group] if group else []
+            self._cached.append([given["request"].request_id, start, ids, *more])
+
+    def _cache_partial_block(self, original: Method, *args: Any, **options: Any) -> Any:
+        found = original(*args, **options)
+        blocks = [each for each in (*args, *options.values()) if hasattr(each, "block_id")]
+        self._calls.append(["partial", ids_of(blocks)])
+        return found
 
     def _evict_blocks(self, original: Method, block_ids: Iterable[int]) -> None:
         ids = list(block_ids)
@@ -184,14 +191,16 @@ def ids_of(blocks: Iterable[Block]) -> list[int]:
     return [block.block_id for block in blocks]
 
 
+def told(ids: Iterable[Iterable[int]]) -> list[Any]:
+    """A request's blocks: a list for each KV cache group, or the list of the only one."""
+    lists = [list(group) for group in ids]
+    return lists[0] if len(lists) == 1 else lists
+
+
 def request_row(request: Request) -> list[str | int]:
     """How far a request is."""
-    return [
-        request.status.name,
-        request.num_computed_tokens,
-        request.num_tokens,
-        request.num_preemptions,
-    ]
+    counts = request.num_computed_tokens, request.num_tokens, request.num_preemptions
+    return [request.status.name, *counts]
 
 
 def whole_state(scheduler: Scheduler) -> Line:
@@ -202,7 +211,7 @@ def whole_state(scheduler: Scheduler) -> Line:
         "waiting": [request.request_id for request in scheduler.waiting],
         "running": [request.request_id for request in scheduler.running],
         "reqs": {name: request_row(request) for name, request in alive.items()},
-        "tables": {name: list(manager.get_block_ids(name)[0]) for name in alive},
+        "tables": {name: told(manager.get_block_ids(name)) for name in alive},
         "free": ids_of(pool.free_block_queue.get_all_free_blocks()),
         "ref": {str(b.block_id): b.ref_cnt for b in pool.blocks if b.ref_cnt and not b.is_null},
         "cached": [block.block_id for block in pool.blocks if block.block_hash is not None],
@@ -223,12 +232,8 @@ class Recorder:
         """Why the recording ended early, if it did."""
         self._tokens, self._inside = Tokens(plain_tokens), False
         refuse("an engine that uses", engine_features(scheduler))
-        header = {
-            "reference": f"vLLM {version_of()}",
-            "format": FORMAT,
-            "kind": "scheduler",
-            "config": config_of(scheduler),
-        }
+        header: Line = {"reference": f"vLLM {version_of()}", "format": FORMAT, "kind": "scheduler"}
+        header["config"] = config_of(scheduler)
         try:
             self._file = open(path, "xb", buffering=0)  # noqa: SIM115
         except FileExistsError:
@@ -389,11 +394,11 @@ def told_of_step(output: Vllm, preempted: set[str], requests: dict[str, Request]
     known, new = output.scheduled_cached_reqs, []
     columns = known.req_ids, known.new_block_ids, known.num_computed_tokens, known.num_output_tokens
     rows = [
-        [name, None if ids is None else list(ids[0]), computed, name in known.resumed_req_ids, n]
+        [name, None if ids is None else told(ids), computed, name in known.resumed_req_ids, n]
         for name, ids, computed, n in zip(*columns, strict=True)
     ]
     for each in output.scheduled_new_reqs:
-        row = [each.req_id, list(each.block_ids[0]), each.num_computed_tokens]
+        row = [each.req_id, told(each.block_ids), each.num_computed_tokens]
         if each.req_id in preempted:  # model runner V2 is told of these as if they were new
             rows.append([*row, True, requests[each.req_id].num_output_tokens])
         else:
@@ -414,32 +419,33 @@ def told_of_step(output: Vllm, preempted: set[str], requests: dict[str, Request]
 def engine_features(scheduler: Scheduler) -> Line:
     """What cannot be recorded, by name: a true value says that the engine has it."""
     config, pool = scheduler.vllm_config, scheduler.kv_cache_manager.block_pool
-    groups = scheduler.kv_cache_config.kv_cache_groups
-    spec = groups[0].kv_cache_spec if groups else None
-    kind, limits = type(spec).__name__, scheduler.scheduler_config
+    limits, specs = scheduler.scheduler_config, specs_of(scheduler)
+    other = [type(spec).__name__ for spec in specs if type(spec).__name__ not in KINDS]
     steps, budget = 2 if is_async(scheduler) else 1, limits.max_num_batched_tokens
-    served = ("FullAttentionSpec", "MLAAttentionSpec", "SlidingWindowSpec")
+    hash_size, is_one = has(scheduler, "hash_block_size"), len(specs) == 1
+    aligned = {spec.block_size for spec in specs if has(spec, "mamba_cache_mode") == "align"}
+    sizes = {scheduler.block_size} if is_one else aligned
     return {
         "LoRA": scheduler.lora_config,
         "speculative decoding": has(config, "speculative_config"),
         "a KV connector": has(scheduler, "connector"),
         "an encoder cache connector": has(scheduler, "ec_connector"),
         "encoder inputs (an encoder-decoder model)": has(scheduler, "is_encoder_decoder"),
-        f"{len(groups)} KV cache groups (a hybrid model)": len(groups) != 1,
-        f"a {kind}": kind not in served,
+        "no KV cache groups": not specs,
+        f"a {', a '.join(other)}": other,
+        "states alone": is_one and has(specs[0], "mamba_cache_mode"),
         "pooling": has(config, "model_config.runner_type") == "pooling",
         "diffusion": has(config, "model_config.is_diffusion"),
         "context parallelism": (has(scheduler, "dcp_world_size") or 1) > 1
         or (has(scheduler, "pcp_world_size") or 1) > 1,
         "pipeline parallelism": (has(config, "parallel_config.pipeline_parallel_size") or 1) > 1,
-        "hashes of other blocks than the cache's": has(scheduler, "hash_block_size")
-        not in (None, scheduler.block_size),
+        "hashes of other blocks than the cache's": hash_size is not None and sizes - {hash_size},
         "max_num_active_seqs": has(limits, "max_num_active_seqs"),
         "prefill_schedule_interval": (has(limits, "prefill_schedule_interval") or 1) > 1,
         "max_num_scheduled_tokens": has(limits, "max_num_scheduled_tokens") not in (None, budget),
         "more steps in flight than two": has(config, "max_in_flight_tokens")
         not in (None, steps * budget),
-        "extra_retained_tokens": has(spec, "extra_retained_tokens"),
+        "extra_retained_tokens": any(has(spec, "extra_retained_tokens") for spec in specs),
         "blocks or requests from before the recording (record a new engine)": (
             scheduler.requests
             or ids_of(pool.free_block_queue.get_all_free_blocks())
@@ -465,31 +471,43 @@ def request_features(request: Request) -> Line:
 def config_of(scheduler: Scheduler) -> Line:
     """The configuration from which `pagesim replay` makes a scheduler."""
     limits, groups = scheduler.scheduler_config, scheduler.kv_cache_config
-    spec, manager = groups.kv_cache_groups[0].kv_cache_spec, scheduler.kv_cache_manager
-    is_window = type(spec).__name__ == "SlidingWindowSpec"
+    specs, manager = specs_of(scheduler), scheduler.kv_cache_manager
+    layers: Line = {"groups": [group_of(spec) for spec in specs]}
+    layers["hash_block_size"] = manager.block_pool.hash_block_size
+    if len(specs) == 1:
+        window = group_of(specs[0]).get("sliding_window")
+        layers = {"block_size": scheduler.block_size, "sliding_window": window}
+    numbers = "max_num_seqs", "max_num_batched_tokens", "long_prefill_token_threshold"
+    flags = "enable_chunked_prefill", "scheduler_reserve_full_isl", f"{numbers[2]}_adaptive"
     return {
         "scheduler": {
-            "max_num_seqs": limits.max_num_seqs,
-            "max_num_batched_tokens": limits.max_num_batched_tokens,
+            **{name: getattr(limits, name) for name in numbers},
+            **{name: bool(has(limits, name)) for name in flags},
             "max_model_len": scheduler.max_model_len,
-            "enable_chunked_prefill": bool(limits.enable_chunked_prefill),
-            "long_prefill_token_threshold": limits.long_prefill_token_threshold,
-            "long_prefill_token_threshold_adaptive": bool(
-                has(limits, "long_prefill_token_threshold_adaptive")
-            ),
             "policy": str(has(limits.policy, "value") or limits.policy),
             "watermark": float(limits.watermark),
-            "scheduler_reserve_full_isl": bool(limits.scheduler_reserve_full_isl),
             "async_scheduling": is_async(scheduler),
         },
         "cache": {
-            "block_size": scheduler.block_size,
+            **layers,
             "num_gpu_blocks": manager.block_pool.num_gpu_blocks,
             "enable_prefix_caching": bool(manager.enable_caching),
-            "sliding_window": spec.sliding_window if is_window else None,
             "retention_interval": groups.prefix_cache_retention_interval,
         },
     }
+
+
+def specs_of(scheduler: Scheduler) -> list[Vllm]:
+    """What the layers of each KV cache group are."""
+    return [group.kv_cache_spec for group in scheduler.kv_cache_config.kv_cache_groups]
+
+
+def group_of(spec: Vllm) -> Line:
+    """A KV cache group as the file has it."""
+    kind = KINDS[type(spec).__name__]
+    names = {"window": ("sliding_window",), "mamba": STATES}.get(kind, ())
+    more = {name: has(spec, name) for name in names if has(spec, name) is not None}
+    return {"kind": kind, "block_size": spec.block_size, **more}
 
 
 def is_async(scheduler: Scheduler) -> bool:
@@ -579,16 +597,10 @@ def recorded_scheduler(*args: Any, **options: Any) -> Scheduler:
 
 # -- a scheduler alone, with random requests -------------------------------------------------------
 
-MODEL = {  # what vLLM asks of a model before it will make a scheduler
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 2,
-    "num_hidden_layers": 1,
-    "vocab_size": 1000,
-}
+MODEL: Line = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 1000}
+MODEL |= {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1}
+MODEL |= {"num_attention_heads": 2, "num_key_value_heads": 2}
+"""What vLLM asks of a model before it will make a scheduler."""
 
 
 def scheduler_alone(options: argparse.Namespace) -> Scheduler:
@@ -604,29 +616,24 @@ def scheduler_alone(options: argparse.Namespace) -> Scheduler:
         cache = config.CacheConfig(
             block_size=options.block_size, enable_prefix_caching=options.caching
         )
+        sizes = {name: getattr(options, name) for name in ("max_num_seqs", "max_model_len")}
+        sizes["max_num_batched_tokens"] = options.max_num_batched_tokens
         limits = config.SchedulerConfig(
-            max_num_seqs=options.max_num_seqs,
-            max_num_batched_tokens=options.max_num_batched_tokens,
-            max_model_len=longest,
-            enable_chunked_prefill=True,
-            is_encoder_decoder=False,
+            **sizes, enable_chunked_prefill=True, is_encoder_decoder=False
         )
         whole = config.VllmConfig(model_config=model, cache_config=cache, scheduler_config=limits)
     cache.num_gpu_blocks = options.blocks
     limits.async_scheduling = options.asynchronous
-    spec = interface.FullAttentionSpec(
-        block_size=options.block_size, num_kv_heads=2, head_size=32, dtype=model.dtype
-    )
-    group = interface.KVCacheGroupSpec(["layer"], spec)
-    pools = interface.KVCacheConfig(options.blocks, [], [group])
+    layer = {"block_size": options.block_size, "num_kv_heads": 2, "head_size": 32}
+    specs = [interface.FullAttentionSpec(**layer, dtype=model.dtype)]
+    if window := has(options, "window"):  # a hybrid model
+        specs += [interface.SlidingWindowSpec(**layer, dtype=model.dtype, sliding_window=window)]
+    groups = [interface.KVCacheGroupSpec([f"layer {i}"], spec) for i, spec in enumerate(specs)]
+    pools = interface.KVCacheConfig(options.blocks, [], groups)
     pools.prefix_cache_retention_interval = 0
     structured = import_module("vllm.v1.structured_output").StructuredOutputManager(whole)
-    return recorded_scheduler(
-        vllm_config=whole,
-        kv_cache_config=pools,
-        structured_output_manager=structured,
-        block_size=options.block_size,
-    )
+    given = {"vllm_config": whole, "kv_cache_config": pools, "block_size": options.block_size}
+    return recorded_scheduler(**given, structured_output_manager=structured)
 
 
 def serve(scheduler: Scheduler, options: argparse.Namespace) -> None:
@@ -673,6 +680,7 @@ def main() -> None:
     numbers |= {"max-num-batched-tokens": 128, "max-model-len": 128}
     for option, default in numbers.items():
         parser.add_argument("--" + option, type=int, default=default, help=f"default {default}")
+    parser.add_argument("--window", type=int, help="layers with such a window beside full ones")
     parser.add_argument("--no-caching", dest="caching", action="store_false")
     parser.add_argument("--async", dest="asynchronous", action="store_true")
     parser.add_argument("--plain-tokens", action="store_true", help="write the tokens themselves")

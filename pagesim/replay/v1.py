@@ -5,14 +5,14 @@ and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
-from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, request_row, whole_state
+from pagesim.replay.record_vllm import ids_of, request_row
 
 FIELDS = {
     "salt": "cache_salt",
@@ -295,57 +295,3 @@ class V1SchedulerPlayer(V1Player):
             "unfinished": self.scheduler.get_num_unfinished_requests(),
             "usage": round(self.scheduler.kv_cache_manager.usage, 9),
         }
-
-
-class RecordedSchedulerPlayer(V1SchedulerPlayer):
-    """What `record_vllm` has noted of a user's own scheduler: changes, and all of it at the end."""
-
-    def start(self, config: JsonObject) -> None:
-        super().start(config)
-        self._pool = PoolCalls(self.scheduler.kv_cache_manager.block_pool)
-        self._names: Iterable[Name] = ()
-        self._ended = False
-
-    def name_contents(self, request: v1.Request) -> None:
-        """A change names the request and the place of a block: contents need no names."""
-
-    def name_all(self) -> None:
-        """Nor is a request kept that has ended."""
-        for name in self._names:
-            if name not in self.scheduler.requests:
-                self.requests.pop(name, None)
-
-    def state(self) -> JsonObject:
-        if self._ended:
-            return whole_state(self.scheduler)
-        return changes(self.scheduler, self._pool, self._names)
-
-    def op_add(self, request: str, prompt: list[int], **options: Any) -> None:
-        self._names = [request]
-        super().op_add(request, prompt, **options)
-
-    def op_abort(self, requests: list[Name]) -> list[Name]:
-        self._names = requests
-        return super().op_abort(requests)
-
-    def op_reset_prefix_cache(self, running: bool) -> bool:
-        alive = [request.request_id for request in self.scheduler.running]
-        self._names = alive if running else ()
-        return super().op_reset_prefix_cache(running)
-
-    def op_schedule(self) -> JsonObject:
-        output = super().op_schedule()
-        self._names = [*(name for name, _ in output["tokens"]), *output["preempted"]]
-        return output
-
-    def op_update(
-        self, tokens: dict[Name, list[int]], stops: dict[Name, int] | None = None
-    ) -> list[list[Any]]:
-        for name, token in (stops or {}).items():
-            self.requests[name].stop_token_ids |= {token}
-        self._names = list(self.in_flight[0].num_scheduled_tokens)
-        outputs = super().op_update(tokens)
-        return [[name, len(new), reason] for name, new, reason in outputs]
-
-    def op_end(self, why: str = "") -> None:
-        self._ended = True

@@ -38,6 +38,10 @@ class Decoders:
         """Those that need a block in the next step."""
         return self._needing[(self.steps + 1) % self._block_size]
 
+    def at_length(self, length: int) -> dict[int, None]:
+        """Those whose length is this one in the next step, or differs by whole blocks."""
+        return self._needing[(self.steps + 2 - length) % self._block_size]
+
     def leave(self, row: int, goal: int) -> int:
         """A victim stops before the next step; returns its length."""
         base = self.rows.pop(row)

@@ -10,7 +10,7 @@ ids, their order, tables, times and counts are those of `pagesim.simulation.page
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +20,7 @@ from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Server, Step
 from pagesim.simulation.waste import usage
+from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
@@ -71,8 +72,8 @@ def why_not(
 
     V1 may cache prefixes, as far as their contents need not be compared token by token.
     """
-    if getattr(cache_config, "groups", None) is not None:
-        return "with several groups blocks are taken, dropped and found in each of them"
+    if reason := _why_not_groups(getattr(cache_config, "groups", None), cache_config):
+        return reason
     is_v0 = isinstance(scheduler_config, SchedulerConfig)
     given = asdict(scheduler_config) | asdict(cache_config)
     for name, (value, reason) in ASSUMED["v0" if is_v0 else "v1"].items():
@@ -80,6 +81,21 @@ def why_not(
             return reason
     compared = map(why_compared, requests if cache_config.enable_prefix_caching else ())
     return next(filter(None, compared), None)
+
+
+def _why_not_groups(
+    groups: Sequence[KVCacheSpec] | None, cache_config: CacheConfig | CacheConfigV1
+) -> str | None:
+    """Why a cache of several groups must be stepped; None if it need not be."""
+    if groups is None:
+        return None
+    if cache_config.enable_prefix_caching:
+        return "with several groups and prefix caching a hit depends on what each of them keeps"
+    if any(isinstance(spec, MambaSpec) for spec in groups):
+        return "groups of states decide where a chunk ends"
+    if len({spec.block_size for spec in groups}) > 1:
+        return "groups with different block sizes need their blocks in different steps"
+    return None
 
 
 def why_compared(request: Request) -> str | None:

@@ -15,6 +15,7 @@ from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
+from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.groups import (
     NOTATION,
@@ -151,7 +152,8 @@ class PagedV1:
 
     ``fast_forward`` is as in :class:`Paged`. Here it is also possible with prefix caching and
     chunked prefill, but not if requests have ``token_ids``, scheduling is asynchronous, or there is
-    a sliding window, a threshold, or several groups. TypeError or UsageError names the field.
+    a sliding window or a threshold. ``groups`` are fast-forwarded without prefix caching, if they
+    are full attention and windows with blocks of one size. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "v1"
@@ -185,7 +187,7 @@ class PagedV1:
     groups: Sequence[KVCacheSpec] | str | None = option(
         None,
         "The groups of layers of a hybrid model, " + NOTATION + "; or model: those of --model. "
-        "Every step is computed, without a fast-forward.",
+        "Only full and window without prefix caching, with blocks of one size, is fast-forwarded.",
         text=True,
     )
     hash_block_size: int | None = field(default=None)
@@ -265,10 +267,13 @@ class PagedV1:
         """UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
         reason = why_not(scheduler, cache, requests)
-        if _forwards(self.fast_forward, reason, record):
-            return FastForwardV1Server(scheduler, cache)
+        forwards = _forwards(self.fast_forward, reason, record)
         if self.groups is not None:
+            if forwards:
+                return FastForwardGroupsServer(scheduler, cache, self._layers)
             return PagedV1GroupsServer(scheduler, cache, record, self._layers)
+        if forwards:
+            return FastForwardV1Server(scheduler, cache)
         return PagedV1Server(scheduler, cache, record)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:

@@ -18,6 +18,7 @@ from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
+from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
@@ -188,7 +189,7 @@ def simulate(
     stream = _stream(workload, saturated)
     whole, requests = _pool(pool, chosen), stream.requests
     server = chosen.server(whole.slots, limits, requests, record)
-    by_group = isinstance(server, PagedV1GroupsServer)
+    by_group = isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer)
     divided = server.pool if by_group else whole.slots - server.null_slots
     log = WasteLog(divided or whole.slots, server.parts)  # or there is the null block alone
     outcomes = Outcomes(requests)
@@ -200,7 +201,7 @@ def simulate(
     log.steady(*_steady(outcomes, warmup))
     block_size = getattr(chosen, "block_size", None)
     groups = None
-    if isinstance(server, PagedV1GroupsServer):
+    if isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer):
         groups = GroupsWaste(server.group_names, server.layers, log, server.held)
     ended = server.finish()
     return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups)

@@ -8,11 +8,12 @@ sentence what happened and why. ``pair`` puts two runs on one page, and ``film``
 reads.
 """
 
-from pagesim.journal.state import Queues, State, TableState
+from pagesim.journal.state import Group, Queues, State, TableState
 from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.events import (
     Effect,
     Event,
+    Lookup,
     Mark,
     Move,
     Opened,
@@ -27,5 +28,14 @@ from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 
 __all__ = ["Effect", "Event", "Mark", "Move", "Opened", "Scheduled", "TableChange", "Tokens"]
-__all__ += ["Question", "Queues", "State", "TableState", "Timeline", "TimelineError"]
+__all__ += [
+    "Group",
+    "Lookup",
+    "Question",
+    "Queues",
+    "State",
+    "TableState",
+    "Timeline",
+    "TimelineError",
+]
 __all__ += ["compare", "load", "record"]

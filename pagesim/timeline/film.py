@@ -29,6 +29,8 @@ class Read(Protocol):
 
 def film(state: State, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Log:
     """What `Timeline.film` shows: the state in which a run ends, and an event for each read."""
+    if names is None and state.groups:
+        raise UsageError("the run has several KV cache groups: name the tables that are read")
     rows = list(state.tables) if names is None else list(names)
     log = Log(state)
     for read in reads:
@@ -36,10 +38,11 @@ def film(state: State, reads: Iterable[Read], names: Sequence[Name] | None = Non
             raise UsageError(
                 f"row {read.row} has no name: the rows are {', '.join(map(name_text, rows))}"
             )
-        _check_ids(state, "slots", read.slots)
+        slots = _as_shown(state, rows[read.row], map(int, read.slots))
+        _check_ids(state, "slots", slots)
         at = ", ".join(map(str, read.program))
-        weights = dict(zip(map(int, read.slots), map(float, read.weights), strict=True))
-        block = read.slots[-1] // state.block_size
+        weights = dict(zip(slots, map(float, read.weights), strict=True))
+        block = slots[-1] // state.block_size
         marks = [
             (MARK, f"program ({at}), head {read.head}", "slots", *weights.items()),
             (MARK, "m", "blocks", (block, float(read.m))),
@@ -48,6 +51,18 @@ def film(state: State, reads: Iterable[Read], names: Sequence[Name] | None = Non
         ]
         log.entries.append(("read", rows[read.row], None, *marks))
     return log
+
+
+def _as_shown(state: State, table: Name, slots: Iterable[int]) -> list[int]:
+    """Slots of a kernel, whose blocks have the size of the table's group, in the run's blocks."""
+    if not state.groups:
+        return list(slots)
+    try:
+        size = state.group_of(table).block_size
+    except KeyError:
+        count = len(state.groups)
+        raise UsageError(f"{name_text(table)} is no table of one of {count} groups") from None
+    return [slot // size * state.block_size + slot % size for slot in slots]
 
 
 def checked_mark(state: State, numbers: Mapping[int, float], what: str, on: str) -> Row:

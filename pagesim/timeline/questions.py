@@ -8,7 +8,7 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import EFFECTS, MAX_NAME, is_text, show
-from pagesim.journal.state import State
+from pagesim.journal.state import MAMBA, State
 from pagesim.timeline.events import Effect, Event
 
 
@@ -150,12 +150,12 @@ def _done(event: Event) -> list[tuple[str, list[int]]]:
 
 
 def _used(state: State) -> set[int]:
-    """The blocks that hold a token of any table."""
+    """The blocks that hold a token of any table, or a state."""
     return {
         block
-        for table in state.tables.values()
+        for name, table in state.tables.items()
         for block, filled in zip(table.block_ids, table.fill, strict=True)
-        if filled
+        if filled or state.group_of(name).kind == MAMBA
     }
 
 

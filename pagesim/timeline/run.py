@@ -105,12 +105,13 @@ class Timeline:
     ) -> list[int]:
         """Return the numbers of the events that meet all conditions given.
 
-        A condition is a block, a sequence (or its label), or a kind. The kind is that of an event
+        A condition is a block, a sequence (or its label; of several KV cache groups, a request or
+        one of its tables, "r1@0"), or a kind. The kind is that of an event
         ("append_slots", "failed") or of an effect ("copy"). UsageError for an unknown kind.
         """
         tests = [
             *([] if block is None else [search.of_block(block)]),
-            *([] if sequence is None else [search.of_sequence(sequence)]),
+            *([] if sequence is None else [search.of_sequence(sequence, self._log)]),
             *([] if kind is None else [search.of_kind(kind, self._log)]),
         ]
         return [i for i, entry in enumerate(self._entries()) if all(test(entry) for test in tests)]
@@ -178,7 +179,8 @@ class Timeline:
 
         The film is a run with one step for each load of keys. ``reads`` is the result of
         ``kernels.xray.reads(trace)``. ``names`` are the sequences of the batch, in the order of its
-        queries; the default is the tables of the last state, in their order. The player highlights
+        queries; the default is the tables of the last state, in their order. With several KV cache
+        groups they are the tables that the kernel reads, "r1@0". The player highlights
         the slots that a step reads, and shows how m, l and acc change. UsageError for a query
         without a name, or a slot outside the first pool.
         """

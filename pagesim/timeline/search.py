@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS, FAILED, LOOKUP, Name, Row
+from pagesim.journal.state import table_name
 from pagesim.timeline.events import Entry
 from pagesim.timeline.log import Log, tables_of
 
@@ -15,9 +16,15 @@ def of_block(block: int) -> Test:
     return lambda entry: any(block in _blocks(row) for row in entry[3:])
 
 
-def of_sequence(name: Name) -> Test:
-    """Whether an event concerns a table or sequence, or does something to it."""
-    return lambda entry: entry[1] == name or any(name in tables_of(row) for row in entry[3:])
+def of_sequence(name: Name, log: Log) -> Test:
+    """Whether an event concerns a table or sequence, or does something to it.
+
+    A request in several KV cache groups has a table in each.
+    """
+    tables = {name, *(table_name(name, group) for group in range(len(log.start.groups)))}
+    return lambda entry: (
+        entry[1] == name or any(tables.intersection(tables_of(row)) for row in entry[3:])
+    )
 
 
 def of_kind(kind: str, log: Log) -> Test:

@@ -21,6 +21,7 @@ from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.mamba_manager import AlignedMambaManager, MambaManager
 from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
+from pagesim.v1.single_type_kv_cache_manager import SingleTypeKVCacheManager
 from pagesim.v1.state import (
     GroupTable,
     Owner,
@@ -282,19 +283,28 @@ class KVCacheManager:
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.active:
-            owners = self._tables_of(request_id).values()
             managers = self.coordinator.single_type_managers
+            if len(managers) == 1:
+                its, num_new = self._owners[request_id], len(hits[0]) + len(new_blocks[0])
+                self._note_written(managers[0], its, start, end, num_new)
+                return
+            owners = self._tables_of(request_id).values()
             for manager, owner, found, new in zip(managers, owners, hits, new_blocks, strict=True):
-                table = manager.req_to_blocks.get(request_id, [])
-                what = self.journal, owner, table, manager.block_size, start, end
-                num_new = len(found) + len(new)
-                if isinstance(manager, AlignedMambaManager):
-                    checkpoint = manager.checkpoints.get(request_id)
-                    note_state_written(*what, num_new, checkpoint)
-                elif isinstance(manager, MambaManager):
-                    note_state_written(*what, num_new)
-                else:
-                    note_written(*what, num_new)
+                self._note_written(manager, owner, start, end, len(found) + len(new))
+
+    def _note_written(
+        self, manager: SingleTypeKVCacheManager, owner: Owner, start: int, end: int, num_new: int
+    ) -> None:
+        """The same for a recording, in one group; the table has grown by ``num_new`` entries."""
+        table = manager.req_to_blocks.get(owner.request_id, [])
+        if not isinstance(manager, MambaManager):
+            note_written(self.journal, owner, table, manager.block_size, start, end, num_new)
+            return
+        what = self.journal, owner, table, manager.block_size, start, end, num_new
+        inside = None
+        if isinstance(manager, AlignedMambaManager):
+            inside = manager.checkpoints.get(owner.request_id)
+        note_state_written(*what, inside)
 
     @explained
     def note_known(self, request: Request) -> None:

@@ -33,6 +33,9 @@ class Owner(Protocol):
     def __hash__(self) -> int: ...
 
     @property
+    def request_id(self) -> Name: ...
+
+    @property
     def all_token_ids(self) -> list[int]: ...
 
 
@@ -44,6 +47,11 @@ class GroupTable:
     def __init__(self, request: Request, group_id: int) -> None:
         self.request, self.group_id = request, group_id
         self.name = table_name(request.request_id, group_id)
+
+    @property
+    def request_id(self) -> Name:
+        """The id of the request."""
+        return self.request.request_id
 
     @property
     def all_token_ids(self) -> list[int]:

@@ -1,10 +1,13 @@
 """`pagesim simulate --groups`: what each group holds, beside the same layers as one group."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
 
+from pagesim.simulation import PagedV1
+from pagesim.simulation.groups import blocks_of
 from tests.commands.runs import Shell
 
 WIDE = ("--slots", "20000", "--saturated")
@@ -47,6 +50,19 @@ def test_the_groups_of_a_model(shell: Shell, trace: Path) -> None:
     assert len(value["groups"]) == 7
     padded = {group["group"]: group["padding"] for group in value["groups"]}
     assert padded["full"] == 0 < max(padded.values())
+
+
+def test_the_blocks_that_size_counts_are_the_pool(
+    shell: Shell, trace: Path, tmp_path: Path
+) -> None:
+    """The padding of small groups is part of them."""
+    path = tmp_path / "size.json"
+    path.write_text(shell("size", "--model", "gemma-3-27b", "--memory", "20GiB", "--json"))
+    pool = ("--pool", path, "--groups", "model", "--policy", "v1")
+    value = shell.answer("simulate", trace, *pool)
+    policy = PagedV1.for_model("gemma-3-27b")
+    blocks = blocks_of(value["pool"], policy.groups, policy.group_layers)  # type: ignore[arg-type]
+    assert blocks == json.loads(path.read_text())["num_gpu_blocks"][0] == 16_384
 
 
 @pytest.mark.parametrize(

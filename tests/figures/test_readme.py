@@ -32,7 +32,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
     run.save("run.jsonl.gz")
     served: dict[str, Any] = {}
-    assert "run.compare(" in simulating[-1] and "pagesim.sweep(" in sweeping
+    assert "run.compare(" in "".join(simulating) and "pagesim.sweep(" in sweeping
     for block, space in (*((block, served) for block in simulating), (own, {}), (taken, {})):
         exec(compile(block, "docs", "exec"), space)
     text = " ".join((DOCS / "simulating.md").read_text("utf-8").split())

@@ -23,7 +23,15 @@ class NodeError(Exception):
 
 
 JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
-MODULES = ("read", "model", "text", "reasons", "questions", "search")  # those that need no document
+MODULES = (
+    "read",
+    "model",
+    "text",
+    "reasons",
+    "questions",
+    "search",
+    "rounds",
+)  # those that need no document
 
 # One process for all tests: a line asks, a line answers.
 SERVER = """

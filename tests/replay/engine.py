@@ -17,10 +17,12 @@ ABORTED = RequestStatus.FINISHED_ABORTED
 class Engine:
     """An LLM as far as the recorder looks."""
 
-    def __init__(self, blocks: int = 20, asynchronous: bool = False) -> None:
+    def __init__(
+        self, blocks: int = 20, asynchronous: bool = False, window: int | None = None
+    ) -> None:
         values = {"requests": 12, "seed": 1, "blocks": blocks, "block_size": 4, "max_num_seqs": 4}
         limits = {"max_num_batched_tokens": 64, "max_model_len": 64, "caching": True}
-        self.options = Namespace(**values, **limits, asynchronous=asynchronous)
+        self.options = Namespace(**values, **limits, asynchronous=asynchronous, window=window)
         self.scheduler = record_vllm.scheduler_alone(self.options)
         core = SimpleNamespace(engine_core=SimpleNamespace(scheduler=self.scheduler))
         self.llm_engine = SimpleNamespace(engine_core=core)

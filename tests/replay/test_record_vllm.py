@@ -70,7 +70,16 @@ def here(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> None:
     record_vllm.main()
 
 
-@pytest.mark.parametrize("options", [(), ("--async",), ("--no-caching", "--plain-tokens")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--async",),
+        ("--no-caching", "--plain-tokens"),
+        ("--window", "20", "--blocks", "14"),
+        ("--window", "20", "--blocks", "16", "--async"),
+    ],
+)
 def test_a_scheduler_alone_is_recorded_and_replays(
     options: tuple[str, ...],
     vllm: ModuleType,

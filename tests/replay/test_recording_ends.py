@@ -124,7 +124,7 @@ FEATURES = [
     ("connector", "a KV connector"),
     ("ec_connector", "an encoder cache connector"),
     ("is_encoder_decoder", "encoder inputs"),
-    ("kv_cache_config.kv_cache_groups", r"0 KV cache groups \(a hybrid model\)"),
+    ("kv_cache_config.kv_cache_groups", "no KV cache groups"),
 ]
 
 

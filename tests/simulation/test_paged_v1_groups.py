@@ -350,3 +350,21 @@ def test_what_only_full_attention_has_is_lost() -> None:
         assert list(run.requests.hits) == [0, hits]
         assert run.requests.lost == lost
         assert run.summary()["lost_tokens"] == sum(lost.values())
+
+
+def test_who_waits_for_a_state_does_not_lack_blocks() -> None:
+    """QUIRKS g19: of two equal prompts in one step, the second can use the state in the next."""
+    text = tuple(range(13))
+    stream = [Request("a", 0.0, 13, 3, (), text), Request("b", 0.0, 13, 3, (), text)]
+    policy = PagedV1(4, groups="full,mamba")
+    run = simulate(stream, policy=policy, pool=4 * 30, max_model_len=64, progress=False)
+    assert list(run.requests.hits) == [0, 12]
+    assert run.waste.column("external").sum() == 0
+
+
+def test_a_slot_is_a_token_in_the_layers_that_keep_tokens() -> None:
+    """Qwen3-Next: a token takes 24,576 bytes in 12 layers; 0.33.0 makes 827 blocks of 20 GiB."""
+    groups = parse_groups("full,mamba*3", 1056)
+    assert blocks_of((20 << 30) // 24_576, groups, (12,) * 4) == 827
+    states = parse_groups("mamba*2", 16)
+    assert blocks_of(160, states, (1, 1)) == 20

@@ -9,8 +9,10 @@ import pagesim
 from pagesim import v1
 from pagesim.timeline import Timeline, TimelineError
 from pagesim.timeline.events import Lookup
+from tests.timeline import hostile
 from tests.timeline.hostile import write
 from tests.timeline.runs import recorded
+from tests.timeline.test_film import Read
 
 GROUPS = [
     {"kind": "full", "block_size": 4},
@@ -191,3 +193,41 @@ def test_a_scheduler_asks_before_it_admits() -> None:
     assert run.at(-1).block_size == 4
     assert run.at(-1).tables["a@0"].fill == (2, 2, 2, 2, 1)
     assert run.at(-1).tables["a@1"].fill == (4, 4, 1)
+
+
+def test_a_request_is_found_by_its_name_and_by_its_tables(tmp_path: Path) -> None:
+    drops = {"event": "x", "effects": [["null", 0, "a@1", 0]], "tables": [["a@1", 0, [0]]]}
+    run = pagesim.load(write(tmp_path / "x.jsonl", file(LOOKED_UP, OPENED, drops)))
+    assert (run.find(sequence="a"), run.find(sequence="a@1")) == ([2], [2])
+    assert (run.find(sequence="b"), run.find(sequence="b@2")) == ([0, 1], [1])
+    assert run.find(sequence="a@0") == []
+
+
+def test_a_film_has_the_slots_of_the_blocks_that_are_drawn(tmp_path: Path) -> None:
+    """The kernel of group 1 counts two slots a block; a block is drawn with four."""
+    run = pagesim.load(write(tmp_path / "x.jsonl", file()))
+    reads = [Read((0, 0), 0, 0, [4, 5], [1.0, 0.5], 1.0, 1.0, 1.0)]
+    film = run.film(reads, names=["a@1"])
+    assert film[0].marks[0].numbers == ((8, 1.0), (9, 0.5)) and "block 2" in film[0].caption
+    assert run.film(reads, names=["a@0"])[0].marks[0].numbers == ((4, 1.0), (5, 0.5))
+    for names, why in ((None, "name the tables"), (["a"], "a is no table of one of 3 groups")):
+        with pytest.raises(pagesim.UsageError, match=why):
+            run.film(reads, names=names)
+
+
+def test_a_block_with_a_state_is_not_unused(tmp_path: Path) -> None:
+    gone = [["free", block, "free queue", 0] for block in (1, 2, 3)]
+    leaves = {"event": "free", "of": "a", "effects": gone, "closed": ["a@0", "a@1", "a@2"]}
+    run = pagesim.load(write(tmp_path / "x.jsonl", file(leaves)))
+    with pytest.raises(pagesim.UsageError, match="no block is unused"):
+        pagesim.Question(0, "which block was never used?", "unused").blocks(run)
+
+
+@pytest.mark.parametrize("wrong", hostile.WRONG, ids=lambda value: repr(value)[:12])
+def test_every_value_replaced(wrong: Any, tmp_path: Path) -> None:
+    change = {"event": "x", "of": "a", "effects": [["write", 2, "a@1", 3, 1]], "closed": ["b@1"]}
+    lines = file(LOOKED_UP, OPENED, change)
+    assert hostile.try_to_load(write(tmp_path / "x.jsonl", lines)) == ""
+    places = list(hostile.places(lines))[1:]
+    for at in hostile.some(places, hostile.PLACES, seed=hostile.WRONG.index(wrong)):
+        hostile.try_to_load(write(tmp_path / "x.jsonl", hostile.changed(lines, at, wrong)))

@@ -45,7 +45,7 @@ def small(*events: dict[str, Any], **header: Any) -> list[Any]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("valid")
-    for kind in ("manager-caching", "window-caching", "tables-caching"):
+    for kind in ("manager-caching", "window-caching", "tables-caching", "groups"):
         recorded(kind, 5, 25).save(folder / f"{kind}.jsonl")
         recorded(kind, 5, 25).save(folder / f"{kind}.jsonl.gz")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -82,7 +82,7 @@ def test_lines_missing_doubled_and_exchanged(files: dict[str, bytes], tmp_path: 
         try_to_load(path)
 
 
-@pytest.mark.parametrize("name", ["manager-caching.jsonl", "window-caching.jsonl"])
+@pytest.mark.parametrize("name", ["manager-caching.jsonl", "window-caching.jsonl", "groups.jsonl"])
 def test_every_value_replaced_by_wrong_ones(
     name: str, files: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ def test_in_the_middle_of_its_life_too(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in PLAYED if path not in V1_GROUPS[::2]],
+    [*PLAYED[: -len(V1_GROUPS)], *V1_GROUPS[1::4]],
     ids=lambda path: path.name.split(".")[0],
 )
 def test_recording_changes_no_answer(path: Path) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pagesim.v1 import Request
+from pagesim.sizing.kv_cache_spec import KVCacheSpec
+from pagesim.v1 import FullAttentionSpec, MambaSpec, Request, SlidingWindowSpec
 from pagesim.v1.starvation import why_it_waits_forever
 from tests.v1.scenes import Engine, text
 
@@ -61,3 +62,30 @@ def test_a_prompt_beyond_the_model_s_length_is_computed_up_to_there() -> None:
     assert engine.steps(3) == [{"a": 8}, {"z": 1}, {}]
     why = why_it_waits_forever(engine.scheduler, engine.requests["a"])
     assert why is not None and "max_model_len (8)" in why
+
+
+LAYOUTS: dict[str, list[KVCacheSpec]] = {
+    "full and a window": [FullAttentionSpec(4), SlidingWindowSpec(4, sliding_window=5)],
+    "windows alone": [SlidingWindowSpec(4, sliding_window=w) for w in (3, 5)],
+    "states": [FullAttentionSpec(4), MambaSpec(4, mamba_cache_mode="align")],
+    "states alone": [MambaSpec(4, mamba_cache_mode="align")] * 2,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_with_groups_it_is_named_where_it_never_ends(layout: str) -> None:
+    """The smallest pool that serves a prompt is the smallest one in which nothing is named."""
+    groups = LAYOUTS[layout]
+    ends = []
+    for num_blocks in range(2, 16):
+        engine = Engine(num_blocks, groups=groups, max_num_batched_tokens=8)
+        engine.add("a", text(14), max_tokens=1)
+        its = engine.requests["a"]
+        words = why_it_waits_forever(engine.scheduler, its)
+        needed = engine.manager.coordinator.most_blocks_at_once(14)
+        engine.steps(12)
+        assert its.is_finished() == (words is None), num_blocks
+        if words is not None:
+            assert f"needs {needed} blocks for its 14 tokens" in words
+        ends.append(its.is_finished())
+    assert ends == sorted(ends) and set(ends) == {False, True}

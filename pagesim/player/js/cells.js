@@ -4,6 +4,12 @@ import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
 import { nameText, short } from "./text.js";
 
+/** The width of a frame around the letter of a group. */
+const letterWidth = (letter) => 5 + 8.5 * letter.length;
+/** Whether cells have room for the letters of all groups. @param {Sizes} cell @param {Groups} groups */
+export const hasLetters = ({ w, h, detail }, groups) =>
+  detail > 0 || (h >= 14 && groups.list.every(({ letter }) => w >= letterWidth(letter)));
+
 const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
 
 export class Cells {
@@ -63,7 +69,13 @@ export class Cells {
     const refs = state.refs[id],
       waiting = state.isIdle(id),
       isNull = id === state.nullBlock;
+    const group = isNull || !(refs || waiting) ? undefined : state.groups.list[state.group[id]];
+    const size = group?.size ?? state.blockSize;
     const look = {
+      group,
+      size,
+      letter: group && state.groups.several ? group.letter : "",
+      after: state.stateIn(id),
       refs,
       waiting,
       isNull,
@@ -73,9 +85,7 @@ export class Cells {
       dim: selected !== null && !isSelected(selected, id, owners),
       chosen: selected?.kind === "block" && selected.value === id,
       slots: slots && detail === 3,
-      lit: Array.from({ length: this.stage.lit.size && state.blockSize }, (_, i) =>
-        this.stage.lit.get(id * state.blockSize + i),
-      ),
+      lit: Array.from({ length: this.stage.lit.size && size }, (_, i) => this.stage.lit.get(id * state.blockSize + i)),
       words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [],
     };
     for (let i = refs && detail > 1 ? state.unknownIn(id) : 0; i > 0; i--) look.words.push("?");
@@ -89,10 +99,11 @@ export class Cells {
     if (look.cached) this.corner(cell, "mark hollow", 0);
     const { w, h } = layout.cell;
     if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
-    cell.fills.done();
     cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}${layout.contiguous ? " unit" : ""}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
     cell.g.setAttribute("aria-pressed", look.chosen);
+    if (look.letter) this.letter(cell, look);
+    cell.fills.done();
     if (detail === 3) this.strip(cell, state, owners, look);
     else if (detail) this.texts(cell, owners, look);
     else if (cell.first && h >= 9) {
@@ -103,13 +114,13 @@ export class Cells {
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
    * @param {any} cell @param {State} state @param {Owner[]} owners */
-  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill }) {
+  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group }) {
     const {
         contiguous,
         cell: { w, h, detail },
       } = this.stage.layout,
       across = detail === 3 || contiguous;
-    const filled = ((across ? w : h) * fill) / state.blockSize;
+    const filled = ((across ? w : h) * fill) / size;
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
     if (contiguous && refs && filled < w) {
       // the part of a row that is still without tokens
@@ -134,9 +145,11 @@ export class Cells {
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
     if (detail !== 3) return;
-    const { slot } = this.stage.layout.cell;
+    const slot = this.stage.slotWidth(size);
     let ticks = "";
-    for (let i = 1; i < state.blockSize; i++) ticks += `M${i * slot} 0v${h}`;
+    if (group ? !group.state : !state.groups.several) {
+      for (let i = 1; i < size; i++) ticks += `M${i * slot} 0v${h}`;
+    }
     if (ticks) fills.next({ d: ticks, class: "ticks", fill: "none" });
   }
 
@@ -161,6 +174,29 @@ export class Cells {
     });
   }
 
+  /** The letter of the block's group, in a frame of its own; a sign for its kind where there is no room.
+   * @param {any} cell @param {Face} look */
+  letter(cell, { letter, group }) {
+    const { w, h, detail } = this.stage.layout.cell,
+      wide = letterWidth(letter);
+    const beside = detail === 1 && this.isBeside(letter);
+    const low = detail === 2 ? h - 20 : h - 13; // above the signs of a step
+    const [x, y, high] = detail === 3 ? [-3 - wide, h / 2 - 6.5, 13] : beside ? [0, 0, h] : [0, low, 13];
+    if (detail) {
+      cell.fills.next({ d: box(x, y, wide, high), class: "tag", fill: "none" });
+      this.put(cell, x + wide / 2, y + high / 2 + 4, "mid strong", letter);
+    } else if (hasLetters(this.stage.layout.cell, this.stage.run.groups))
+      this.put(cell, w / 2, h / 2 + 4, "mid strong halo", letter);
+    else if (group?.state) cell.fills.next({ d: box(w / 3, h / 3, w / 3, h / 3), class: "kind", fill: "none" });
+    else if (group?.window) cell.fills.next({ d: box(0, 0, w / 4, h), class: "kind", fill: "none" });
+  }
+
+  /** Whether small boxes have room for their numbers beside the letter. */
+  isBeside(letter) {
+    const { fits, cell } = this.stage.layout;
+    return letter !== "" && fits(`${this.at.length - 1}`, cell.w - letterWidth(letter) - 3) === "";
+  }
+
   put(cell, x, y, className, text) {
     const node = cell.texts.next({ x, y, class: className });
     if (node.now.text !== text) node.textContent = node.now.text = text;
@@ -178,13 +214,24 @@ export class Cells {
   strip(cell, state, owners, look) {
     const {
         fits,
-        cell: { w, h, slot, owners: behind },
+        cell: { w, h, owners: behind },
       } = this.stage.layout,
       { id } = cell,
-      { refs } = look;
+      { refs, after } = look,
+      slot = this.stage.slotWidth(look.size);
     const middle = h / 2 + 4;
-    this.put(cell, -7, middle, refs || look.waiting ? "id end strong" : "id end muted", `${id}`);
-    for (let i = 0; i < state.blockSize; i++) {
+    this.put(
+      cell,
+      look.letter ? -7 - letterWidth(look.letter) : -7,
+      middle,
+      refs || look.waiting ? "id end strong" : "id end muted",
+      `${id}`,
+    );
+    if (after !== undefined && look.group) {
+      const text = fits(`state after ${after} tokens`, w - 4) === "" ? `state after ${after} tokens` : `after ${after}`;
+      this.put(cell, w / 2, middle, `mid ${owners.length === 1 ? owners[0].ink : "halo"}`, text);
+    }
+    for (let i = 0; i < look.size && !look.group?.state; i++) {
       const number = `${id * state.blockSize + i}`,
         word = look.slots ? number : look.words[i];
       const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
@@ -212,7 +259,15 @@ export class Cells {
     const used = refs || waiting,
       times = refs > 1 ? `\u00d7${refs}` : "";
     if (detail === 1) {
-      this.put(cell, w / 2, h / 2 + 4, used ? "id mid strong halo" : "id mid muted", `${id}`);
+      const beside = this.isBeside(look.letter),
+        y = look.letter && !beside ? h / 2 - 1 : h / 2 + 4;
+      this.put(
+        cell,
+        beside ? (w + letterWidth(look.letter)) / 2 : w / 2,
+        y,
+        used ? "id mid strong halo" : "id mid muted",
+        `${id}`,
+      );
       const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
       if (times && room) this.put(cell, w - 2, 9, "tiny end halo", times);
       return;
@@ -220,9 +275,10 @@ export class Cells {
     this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);
     if (times) this.put(cell, w - 11, 13, "strong end halo", times);
     const names = this.names(owners, look),
-      size = fits(names, w - 4);
-    if (names && size !== null) this.put(cell, w / 2, h - 7, `mid halo${size}`, names);
-    const words = look.words.join(" "),
+      aside = look.letter ? letterWidth(look.letter) : 0,
+      size = fits(names, w - aside - 4);
+    if (names && size !== null) this.put(cell, (w + aside) / 2, h - 7, `mid halo${size}`, names);
+    const words = look.after === undefined || !look.group ? look.words.join(" ") : `after ${look.after}`,
       room = fits(words, w - 6);
     if (words && room !== null && h >= 48) this.put(cell, w / 2, h / 2 + 4, `mid halo${room}`, words);
   }

@@ -7,7 +7,8 @@ import { Predict } from "./predict.js";
 import { Panel } from "./panel.js";
 import { fromAddress, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { isCount } from "./read.js";
-import { describeBlock, nameText, plural, short } from "./text.js";
+import { describeBlock, groupText, nameText, plural, short } from "./text.js";
+import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
@@ -23,6 +24,7 @@ export class Player {
     this.storage = storage;
     this.linked = linked;
     this.step = this.timer = this.shade = 0;
+    this.round = 0; // how many answers of a lookup are shown
     this.speed = 1;
     this.slots = false;
     this.differ = new Set(); // the names that differ in the run beside this one
@@ -55,6 +57,7 @@ export class Player {
       units = unitsFor(root);
     root.dataset.units = units;
     this.stage = new Stage(run, this.label, units, this.linked);
+    if (run.groups.several) root.dataset.groups = run.groups.list.length;
     root.dataset.upright = this.stage.layout.narrow;
     this.curve = new Curve(run, (step) => this.go(step), units);
     panel.picture.replaceChildren(this.stage.node);
@@ -74,16 +77,41 @@ export class Player {
 
   // -- moving ------------------------------------------------------------------------------------
 
-  /** Show a step without asking a question. */
-  go(step) {
+  /** Show a step without asking a question: of a lookup the question alone, or all that was said to it. */
+  go(step, whole = this.linked) {
     this.stop();
     this.predict.close();
-    this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step);
+    this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step, whole);
     this.predict.open();
+  }
+
+  /** The answers of the lookup that is shown: none of any other event. */
+  get rounds() {
+    return roundsOf(this.run.events[this.step - 1] ?? null).length;
+  }
+
+  /** One step back, or one answer of a lookup. */
+  back() {
+    if (!this.round || this.linked) this.go(this.step - 1, true);
+    else this.turn(this.round - 1);
+  }
+
+  /** Show so many answers of a lookup. */
+  turn(round) {
+    this.stage.motion.stop();
+    this.round = round;
+    this.redraw();
+    this.panel.show(this.step);
+    this.root.dataset.round = `${round}`;
   }
 
   /** One step forward, unless a question about it is open; returns whether the step was made. */
   next() {
+    if (this.round < this.rounds) {
+      this.turn(this.round + 1);
+      this.stage.motion.shorten(this.stage.spots.lost);
+      return true;
+    }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
     const before = this.stage.spots.keep(),
@@ -94,10 +122,13 @@ export class Player {
     return true;
   }
 
-  show(step) {
+  show(step, whole = false) {
     const begun = performance.now();
     this.untouched = false;
     this.step = this.root.dataset.step = step;
+    this.round = whole ? this.rounds : 0;
+    if (this.rounds) this.root.dataset.round = `${this.round}`;
+    else delete this.root.dataset.round;
     this.shown = true;
     this.redraw();
     this.curve.draw(step);
@@ -119,6 +150,7 @@ export class Player {
       slots: this.slots,
       shade: this.shade,
       differ: this.differ,
+      round: this.round,
     });
     this.hover(this.hovered);
   }
@@ -172,17 +204,22 @@ export class Player {
   }
 
   describeTable(name) {
-    const table = this.state.tables.get(name);
+    const { state } = this,
+      tables = state.tablesOf(name),
+      [table] = tables;
     let stands = "";
-    for (const [key, names] of this.state.queues) {
-      const request = names.find((one) => this.state.first(one) === name);
+    for (const [key, names] of state.queues) {
+      const request = names.find((one) => state.first(one) === name);
       if (request !== undefined) stands = ` Its request ${request} is ${key}.`;
     }
     if (!table) return `${nameText(name)} holds no blocks at this step.${stands}`;
     const tokens = table.tokens.slice(Math.max(table.known - 12, 0), table.known).map(this.label);
-    const ids = table.ids.length ? short(table.ids.join(", "), 90) : "none";
+    const has = ({ ids }) => `${plural(ids.length, "block")} (${ids.length ? short(ids.join(", "), 90) : "none"})`;
+    const where = state.groups.several
+      ? tables.map((one) => `; ${groupText(state, one)}`).join("")
+      : ` in ${has(table)}`;
     return (
-      `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
+      `${nameText(name)}: ${plural(table.filled, "token")}${where}; `
       + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`
     );
   }
@@ -216,7 +253,9 @@ export class Player {
     const { kind, value } = this.selected ?? {};
     const matches = [...this.run.events.keys()].filter((i) => {
       const event = this.run.events[i];
-      return kind === "block" ? event.effects.some((e) => blocksOf(e).includes(value)) : namesIn(event).includes(value);
+      return kind === "block"
+        ? event.effects.some((e) => blocksOf(e).includes(value))
+        : namesIn(event, this.run.groups).includes(value);
     });
     this.jump(matches, direction);
   }

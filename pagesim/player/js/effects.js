@@ -1,11 +1,17 @@
 // What an event does to the state.
 
-import { wrong } from "./read.js";
+import { isCount, list, wrong } from "./read.js";
 import { CACHED, COMPUTED } from "./state.js";
 
 function carry(s, a, [b]) {
   s.fill[s.block(b)] = s.fill[a];
   s.content[b] = s.content[a];
+}
+
+function checkLookup(s, ids, [asked, found]) {
+  const known = Array.isArray(ids) && ids.length > 0 && ids.every((id) => s.groups.list[id]);
+  if (!known) wrong("a group is asked that does not exist");
+  if (!isCount(asked) || !isCount(found)) wrong("a lookup has no number of tokens");
 }
 
 /**
@@ -80,7 +86,7 @@ const EFFECTS = new Map(
         }
         s.refs[b] += 1;
         s.write(b, name ?? null, first, count);
-        s.fill[b] = s.blockSize;
+        s.fill[b] = s.sizeOf(b);
       },
     },
     evict: {
@@ -98,7 +104,7 @@ const EFFECTS = new Map(
       asked: ["cached"],
       apply(s, b) {
         s.flags[b] |= CACHED;
-        s.fill[b] = s.blockSize;
+        s.fill[b] = s.sizeOf(b);
       },
     },
     computed: {
@@ -109,6 +115,7 @@ const EFFECTS = new Map(
         s.flags[b] |= COMPUTED;
       },
     },
+    lookup: { sign: "?", word: "asked", asked: [], apply: checkLookup },
     null: {
       sign: "\u2205",
       word: "out of the window",
@@ -124,6 +131,8 @@ const EFFECTS = new Map(
 export const CHANGES = /** @type {Whole<string, [string, string]>} */ (
   new Map([...EFFECTS].map(([kind, { sign, word }]) => [kind, [sign, word]]))
 );
+/** The words for a kind, in a file with several groups or one: a state is in no window. */
+export const wordOf = (kind, several) => (several && kind === "null" ? "now empty" : CHANGES.get(kind)[1]);
 /** What the search box is shown to find. */
 export const EXAMPLE = "evict";
 export const TWO_BLOCKS = new Set([...EFFECTS].filter(([, effect]) => effect.apply === carry).map(([kind]) => kind));
@@ -139,13 +148,16 @@ for (const [kind, { asked }] of EFFECTS) {
   }
 }
 
-/** The blocks an effect names. */
-export const blocksOf = (effect) => (TWO_BLOCKS.has(effect[0]) ? [effect[1], effect[2]] : [effect[1]]);
+/** Whether an effect tells what some groups found. @param {Effect} effect */
+export const isLookup = ([kind]) => kind === "lookup";
+/** The blocks an effect names: a lookup names none. @param {Effect} effect */
+export const blocksOf = ([kind, a, b]) => (TWO_BLOCKS.has(kind) ? [a, b] : kind === "lookup" ? [] : [a]);
 
 export function apply(s, event, step) {
   s.gaps = new Map();
   for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
   for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
+  if (s.groups.several) for (const [name, , ids] of event.tables) s.gather(name, list(ids, "a table's ids"));
   for (const effect of event.effects) {
     const [kind, b, ...rest] = effect;
     const doing = EFFECTS.get(kind)?.apply ?? wrong(`unknown effect ${JSON.stringify(kind)}`);

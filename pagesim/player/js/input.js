@@ -39,17 +39,12 @@ export function listen(player) {
 }
 
 /** What is under the pointer: a block, its word, or a sequence. @param {Player} player */
-function hitOf(
-  {
-    stage: {
-      layout: { width, cell },
-      node,
-      cells,
-    },
-    state,
-  },
-  event,
-) {
+function hitOf({ stage, state }, event) {
+  const {
+    layout: { width, cell },
+    node,
+    cells,
+  } = stage;
   const hit = event.target?.hit ?? null;
   const box = node.getBoundingClientRect(),
     x = ((event.clientX - box.left) * width) / (box.width || 1);
@@ -58,7 +53,11 @@ function hitOf(
     return block == null ? null : { block };
   }
   if (!hit || hit.word || !("block" in hit) || cell.detail !== 3 || event.type === "focusin") return hit;
-  const word = wordAt(state, hit.block, Math.floor((x - cells.at[hit.block].x) / cell.slot));
+  const word = wordAt(
+    state,
+    hit.block,
+    Math.floor((x - cells.at[hit.block].x) / stage.slotWidth(state.sizeOf(hit.block))),
+  );
   return word ? { ...hit, word } : hit;
 }
 
@@ -83,7 +82,7 @@ function listenForSwipes(player, node) {
       start = null;
       if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
       if (dx < 0) player.next();
-      else player.go(player.step - 1);
+      else player.back();
     },
     { passive: true },
   );
@@ -116,7 +115,7 @@ function key(player, event) {
   if (player.predict.question && /^[0-9]$/.test(event.key)) player.predict.input.focus(); // the digit goes there
   const moves = {
     ArrowRight: () => player.next(),
-    ArrowLeft: () => player.go(step - 1),
+    ArrowLeft: () => player.back(),
     PageDown: () => player.go(step + JUMP),
     PageUp: () => player.go(step - JUMP),
     Home: () => player.go(0),

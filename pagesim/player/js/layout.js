@@ -11,6 +11,7 @@ export const MARGIN = 10,
 export const ROW = 17,
   NAME = 20,
   GAP = 9; // a table drawn in full
+export const LANE = 20; // a table of several groups, and what its kind answers to a lookup
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
@@ -36,7 +37,8 @@ const CELLS = [
 ];
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
 const STRIP = { h: 20, gy: 5, before: 22, detail: 3 },
-  BADGE = 42;
+  BADGE = 42,
+  TAG = 20; // the letter of a block's group, between its id and its slots
 
 const PLAIN = { before: 0, behind: 0, owners: 0, slot: 0 };
 
@@ -44,18 +46,19 @@ const PLAIN = { before: 0, behind: 0, owners: 0, slot: 0 };
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
 
 /** @returns {Grid | null} */
-function strips({ gpu, cpu, size, room, height, narrow, marks }) {
+function strips({ gpu, cpu, size, room, height, narrow, marks, several }) {
   const owners = narrow ? 86 : 72,
+    before = STRIP.before + (several ? TAG : 0),
     behind = owners + (marks ? BADGE : 0);
   const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1),
     columns = (count) => Math.ceil(count / most);
   const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
-  const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - behind) / size);
+  const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - before - behind) / size);
   const rows = narrow ? gpu + cpu : rowsOf(gpu, cpu, g, c || 1);
   if (size > 8 || slot < 22 || rows > most) return null;
   const w = slot * size,
-    gx = STRIP.before + behind;
-  return { ...STRIP, behind, owners, slot, w, gx, g, c: c || 1, rows };
+    gx = before + behind;
+  return { ...STRIP, before, behind, owners, slot, w, gx, g, c: c || 1, rows };
 }
 
 /** Contiguous memory: units without gaps, a round number of them per row. @returns {Grid | null} */
@@ -70,9 +73,10 @@ function stretch({ gpu, room, height }) {
 }
 
 /** @returns {Grid} */
-function boxes({ gpu, cpu, full, room, height, between, narrow }) {
+function boxes({ gpu, cpu, full, room, height, between, narrow, several }) {
   let found = { ...PLAIN, ...CELLS[CELLS.length - 1], g: 1, c: 1, rows: gpu + cpu };
-  for (const cell of CELLS) {
+  for (const plain of CELLS) {
+    const cell = several && plain.detail === 1 ? { ...plain, w: plain.w + 10 } : plain; // beside its number a letter
     const columns = Math.floor((room - between + cell.gx) / (cell.w + cell.gx));
     let best = { g: 0, c: 0, rows: Infinity };
     for (let g = 1; g <= Math.min(columns - (cpu && !narrow ? 1 : 0), gpu || 1); g++) {
@@ -98,11 +102,25 @@ function widthOf(text) {
 }
 
 /** The size at which a text fits a width: "" is normal, " tiny" is small, null does not fit. */
-const fits = (narrow) => (text, width) => {
-  const [normal, tiny] = narrow ? [12.2, 12.2] : [11, 9],
+const fits = (narrow, several) => (text, width) => {
+  const [normal, tiny] = narrow ? [12.2, 12.2] : several ? [11.4, 11.4] : [11, 9],
     wide = widthOf(text);
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
+
+/** The room for what the groups answer to a lookup: a heading, a bar for each kind, the result. @param {Run} run */
+export const lookupHeight = (run) => 44 + run.lookups * LANE;
+
+/** Where the tables of several groups are drawn: to scale, so that a position is at one place in all of them.
+ * @param {Run} run */
+function lanesOf(run, left, narrow) {
+  const em = narrow ? 7.6 : 6.9,
+    labels = run.groups.list.map(({ label }) => label.length);
+  const x = Math.ceil(MARGIN + 28 + Math.max(...labels) * em),
+    room = left - x - (narrow ? 4 : 0),
+    smallest = Math.min(...run.groups.list.map(({ size }) => size));
+  return { x, unit: Math.min(room / run.most.span, 64 / smallest), room };
+}
 
 /** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
 export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
@@ -110,16 +128,19 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     tall = linked ? LINKED : TALL;
   const gpu = header.num_gpu_blocks,
     cpu = header.num_cpu_blocks,
-    size = header.block_size;
+    { several } = run.groups,
+    size = several ? Math.max(...run.groups.list.map((one) => (one.state ? 1 : one.size))) : header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates)) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8;
-  const legend = narrow ? Math.max((132 * NARROW) / width, 64) : ((header.caching ? 52 : 36) * WIDE) / width;
+  const legend = narrow
+    ? Math.max((132 * NARROW) / width, 64)
+    : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / width;
   const room = (narrow ? tall : STAGE) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
-  const full = !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
+  const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
   if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32],
@@ -127,10 +148,15 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const table = arrow + entry[0] + entry[1];
   const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
   const slotRows = Math.min(Math.ceil(size / 8), 4),
-    under = contiguous ? 20 : 44 + slotRows * ROW;
-  const beside = Math.min(narrow ? 260 : room, Math.max(most.tables, 4) * LINE + under);
-  const lines = Math.max(Math.floor((beside - under) / LINE), 1);
-  const tables = full ? height : Math.min(most.tables, lines) * LINE + under;
+    under = several ? 20 : contiguous ? 20 : 44 + slotRows * ROW;
+  const line = several ? NAME + run.groups.list.length * LANE + 6 : LINE, // a request, or a table
+    rows = several ? most.requests : most.tables;
+  const beside = Math.min(narrow ? (several ? 400 : 260) : room, Math.max(rows, 4) * line + under);
+  const lines = Math.max(Math.floor((beside - under) / line), 1);
+  // It stands below a request where there is room for both, or in its place.
+  const alone = lookupHeight(run) + 20,
+    asks = run.lookups ? Math.max(alone, Math.min(alone + line, room)) : 0;
+  const tables = full ? height : Math.max(Math.min(rows, lines) * line + under, asks);
 
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);
@@ -141,13 +167,14 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     cpu,
     size,
     marks: run.marks,
+    several,
     full,
     narrow,
     between,
     room: width - MARGIN - poolsX,
     height: narrow ? tall : Math.max(room - 14, tables),
   };
-  const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
+  const cell = (contiguous && stretch(asked)) || ((full || several) && strips(asked)) || boxes(asked);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
@@ -175,9 +202,14 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     lists,
     body,
     lines,
+    line,
+    tables: narrow ? tables : body,
     below,
     legend,
     height: HEAD + body + below + legend,
-    fits: fits(narrow),
+    several,
+    lanes: several ? lanesOf(run, left, narrow) : { x: 0, unit: 0, room: 0 },
+    em: narrow ? 7.4 : several ? 6.4 : 5.6, // the width of a letter of the legend
+    fits: fits(narrow, several),
   };
 }

@@ -1,8 +1,10 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
-import { CHANGES } from "./effects.js";
+import { hasLetters } from "./cells.js";
+import { CHANGES, wordOf } from "./effects.js";
 import { MARGIN } from "./layout.js";
 import { isWasted } from "./queues.js";
+import { tag } from "./lanes.js";
 import { short } from "./text.js";
 
 const HIGH = 16;
@@ -12,7 +14,7 @@ export function drawLegend(stage, state, event, changed) {
   const { under: layer, layout, run } = stage,
     { caching } = run.header,
     left = MARGIN;
-  const em = layout.narrow ? 7.4 : 5.6;
+  const { em } = layout;
   let x = left,
     y = layout.height - layout.legend + 4;
   const entry = (text, paint, wide = 18) => {
@@ -39,6 +41,17 @@ export function drawLegend(stage, state, event, changed) {
   if (layout.contiguous) entry("hatched: reserved", hatch);
   if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
+  const { several, list } = run.groups;
+  const told = new Set(); // where letters have no room, groups that look the same are named once
+  for (const group of several ? list : []) {
+    const sign = group.state ? "m4 4h4v4h-4z" : "h4v11h-4z";
+    if (hasLetters(layout.cell, run.groups)) {
+      entry(group.label, (bx, by) => tag(layer, bx, by - 2, group.letter), 26);
+    } else if ((group.window || group.state) && !told.has(group.label)) {
+      told.add(group.label);
+      entry(group.label, both(box("thin"), path(sign, "kind")));
+    }
+  }
   if (caching) {
     entry("upper corner: cached", both(box("thin"), path("m12 0h-6l6 6z", "mark hollow")));
     if (run.computes) entry("lower corner: computed", both(box("thin"), path("m12 11h-6l6 -6z", "mark")));
@@ -63,8 +76,8 @@ export function drawLegend(stage, state, event, changed) {
   entry("dashed: this step", box("frame"));
   if (layout.cell.h < 14) return; // no room for the signs either
   for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
-    const [sign, word] = CHANGES.get(kind);
-    entry(word, (bx, by) => {
+    const [sign] = CHANGES.get(kind);
+    entry(wordOf(kind, several), (bx, by) => {
       stage.over.ground(bx, by, 12, 12, "badge");
       stage.over.text(bx + 6, by + 9.5, sign, "mid sign");
     });

@@ -1,6 +1,6 @@
 // A whole run: its events, and the state at any step.
 
-import { apply } from "./effects.js";
+import { apply, isLookup } from "./effects.js";
 import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
 
@@ -18,13 +18,15 @@ export class Run {
     this.keyframes = [];
     this.places = new Map(); // sequence → its place in the order of first appearance
     this.requests = new Map();
-    this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
+    this.most = { tables: 0, rows: 0, length: 0, queued: 0, requests: 0, span: 1 };
+    this.lookups = 0; // how many groups, or kinds of them, are ever asked in one event
     this.share = [];
     this.ahead = false; // whether slots are ever written before their tokens are known
     this.inUse = new Set(); // the lists in which a block ever waits
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
-    for (const name of known) this.place(name);
     const state = State.begin(header);
+    this.groups = state.groups;
+    for (const name of known) this.place(name);
     this.survey(state);
     this.keyframes.push(state.copy());
     for (const event of events) {
@@ -36,6 +38,8 @@ export class Run {
       }
       this.events.push(event);
       for (const [name] of event.opened) this.place(name);
+      this.lookups = Math.max(this.lookups, new Set(event.effects.filter(isLookup).map((e) => `${e[1]}`)).size);
+      for (const [, , asked] of event.effects.filter(isLookup)) this.most.span = Math.max(this.most.span, asked);
       this.survey(state);
       if (this.events.length % KEYFRAME === 0) this.keyframes.push(state.copy());
     }
@@ -85,13 +89,19 @@ export class Run {
 
   /** @param {State} s */
   survey(s) {
+    const owners = new Set();
     let rows = 0;
     for (const table of s.tables.values()) {
       this.place(table.name);
       rows += Math.max(table.ids.length, 1);
       this.ahead ||= table.filled > table.known;
       this.most.length = Math.max(this.most.length, table.ids.length);
+      if (!this.groups.several) continue;
+      owners.add(this.groups.owner(table.name));
+      const end = table.ids.length * this.groups.sizeOf(table.name);
+      this.most.span = Math.max(this.most.span, this.groups.isState(table.name) ? table.filled : end);
     }
+    this.most.requests = Math.max(this.most.requests, owners.size);
     for (const names of s.queues.values()) {
       for (const name of names) this.requests.set(name, s.first(name));
       this.most.queued = Math.max(this.most.queued, names.length);
@@ -105,13 +115,14 @@ export class Run {
   }
 
   /** Colours go by the order of first appearance: pagesim/player/colors.py. */
-  place(name) {
+  place(table) {
+    const name = this.groups.owner(table);
     if (!this.places.has(name)) this.places.set(name, this.places.size);
   }
 
   /** How a sequence is painted: its colour, the pattern of its round or null, the ink on it. */
   look(name) {
-    const place = this.places.get(name) ?? 0,
+    const place = this.places.get(this.groups.owner(name)) ?? 0,
       round = Math.floor(place / COLORS.length) % PATTERNS.length;
     const color = COLORS[place % COLORS.length];
     return {

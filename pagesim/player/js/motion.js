@@ -20,6 +20,7 @@ export class Spots {
     this.chips = new Map();
     this.rows = new Map();
     this.of = new Map();
+    this.lost = null; // what an answer takes from a candidate
     return this;
   }
 
@@ -60,7 +61,7 @@ export class Motion {
       } else if ((kind === "copy" || kind === "move") && at[rest[0]]) {
         this.carry(this.likeness(rest[0]), cell(block), cell(rest[0]));
         this.rise(rest[0]);
-      } else if (kind === "write") this.write(block, rest[1], rest[2]);
+      } else if (kind === "write") this.write(block, rest[0], rest[1], rest[2]);
     }
     for (const [what, , , request] of event.queues ?? []) {
       if (what === "enter") this.carry(this.chip(""), before.chips.get(request), after.chips.get(request));
@@ -114,20 +115,35 @@ export class Motion {
     this.stage.cells.at[id].g.animate({ opacity: [0.1, 0.25, 1] }, { duration: this.duration, easing: "ease-in" });
   }
 
+  /** What a candidate loses is drawn back to the left. @param {Box | null} spot */
+  shorten(spot) {
+    if (still.matches || !spot) return;
+    const [x, y, width, height] = spot,
+      lost = this.node.appendChild(svg("rect", { x, y, width, height, class: "lost" }));
+    lost.animate({ transform: ["scaleX(1)", "scaleX(0)"] }, { duration: DURATION, easing: "ease-in" }).finished.then(
+      () => lost.remove(),
+      () => {},
+    );
+  }
+
   /** Tokens appear in their slots one after another. */
-  write(block, first, count) {
+  write(block, name, first, count) {
     const {
       layout: { cell },
-      run: {
-        header: { block_size: size },
-      },
+      run: { groups },
     } = this.stage;
+    if (groups.isState(name)) {
+      this.rise(block);
+      return;
+    }
     const [x, y, w, h] = this.cellSpot(block),
-      across = cell.detail === 3;
+      across = cell.detail === 3,
+      size = groups.sizeOf(name),
+      wide = this.stage.slotWidth(size);
     for (let i = 0; i < count && this.left-- > 0; i++) {
       const slot = (first + i) % size;
       const spot = across
-        ? { x: x + slot * cell.slot, y, width: cell.slot, height: h }
+        ? { x: x + slot * wide, y, width: wide, height: h }
         : { x, y: y + h - ((slot + 1) * h) / size, width: w, height: h / size };
       const flash = this.node.appendChild(svg("rect", { ...spot, class: "flash" }));
       const delay = (this.duration * 0.4 * i) / count;

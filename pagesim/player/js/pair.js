@@ -33,12 +33,20 @@ function stopsOf(run, bySchedule) {
 const queueOf = (state, name) =>
   [...state.queues].find(([, requests]) => requests.some((request) => state.first(request) === name))?.[0] ?? null;
 
+/** The blocks of some tables: of several groups without the entries that are null.
+ * @param {State} state @param {Table[]} tables */
+const blocksOf = (state, tables) => {
+  const ids = tables.flatMap((table) => table.ids);
+  return state.groups.several ? ids.filter((id) => id !== state.nullBlock) : ids;
+};
+
 /** @param {State} state */
 const has = (state, name) => {
-  const table = state.tables.get(name),
-    queue = queueOf(state, name);
+  const tables = state.tablesOf(name),
+    queue = queueOf(state, name),
+    blocks = blocksOf(state, tables).length;
   return (
-    [queue, table?.ids.length ? `${plural(table.filled, "token")} in ${plural(table.ids.length, "block")}` : ""]
+    [queue, blocks ? `${plural(tables[0].filled, "token")} in ${plural(blocks, "block")}` : ""]
       .filter(Boolean)
       .join(", ") || "gone"
   );
@@ -48,7 +56,7 @@ const has = (state, name) => {
 export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
-    for (const name of state.tables.keys()) names.add(name);
+    for (const name of state.tables.keys()) names.add(state.groups.owner(name));
     for (const queue of state.queues.values()) for (const request of queue) names.add(state.first(request));
   }
   const found = [...names].filter((name) => has(a, name) !== has(b, name));
@@ -61,8 +69,8 @@ export function differences([a, b]) {
 
 /** Sequences that have the same in both, but in blocks with other numbers. */
 function elsewhere([a, b]) {
-  const ids = ({ tables }, name) => tables.get(name)?.ids.join(", ") ?? "";
-  return [...a.tables.keys()]
+  const ids = (state, name) => blocksOf(state, state.tablesOf(name)).join(", ");
+  return [...new Set([...a.tables.keys()].map((name) => a.groups.owner(name)))]
     .filter((name) => ids(a, name) !== ids(b, name))
     .slice(0, LISTED)
     .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);

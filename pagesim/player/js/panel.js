@@ -1,20 +1,35 @@
 // What stands around the picture: the buttons, the inputs, and the texts about a step.
 
-import { CHANGES, EXAMPLE, TWO_BLOCKS } from "./effects.js";
+import { CHANGES, EXAMPLE, TWO_BLOCKS, isLookup, wordOf } from "./effects.js";
 import { button, html } from "./html.js";
+import { roundInWords } from "./rounds.js";
 import { dials, shadesOf } from "./marks.js";
 import { shares } from "./occupancy.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
 import { fullScreenButton } from "./screen.js";
-import { plural, requestText } from "./text.js";
+import { plural, requestText, tableText } from "./text.js";
 
 const SPEED_NAMES = ["slow", "normal", "fast"];
 const PLAY = "\u25b6 Play",
   PAUSE = "\u25ae\u25ae Pause";
 
 const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
+
+/** The entries that have no block from now on, table by table: "entries 6–10 of r13 (window 4)".
+ * @param {State} state @param {PageEvent} event */
+function emptied(state, event) {
+  const found = new Map();
+  for (const [kind, , name, k] of event.effects) {
+    if (kind === "null" && isCount(k)) found.set(name, [...(found.get(name) ?? []), k]);
+  }
+  return [...found].map(([name, all]) => {
+    const inRow = all.length > 1 && all.every((k, i) => k === all[0] + i),
+      which = inRow ? `${all[0]}\u2013${all.at(-1)}` : all.join(", ");
+    return `${all.length > 1 ? "entries" : "entry"} ${which} of ${tableText(state, name)}`;
+  });
+}
 
 /** The nodes of a player, in its root; what is done with them is told to the player. */
 export class Panel {
@@ -112,7 +127,7 @@ export class Panel {
     return [
       bar(
         button("first", "\u21e4", "first step (Home)", () => player.go(0)),
-        button("prev", "\u2190", "one step back (\u2190)", () => player.go(player.step - 1)),
+        button("prev", "\u2190", "one step back (\u2190)", () => player.back()),
         this.playButton,
         button("next", "\u2192", "one step forward (\u2192)", () => player.next()),
         button("last", "\u21e5", "last step (End)", () => player.go(run.steps)),
@@ -200,25 +215,41 @@ export class Panel {
       this.changes.replaceChildren();
       return;
     }
-    const request = movesOf(event)[0]?.[3] ?? event.of;
-    const of = event.of === null ? "" : ` \u00b7 ${requestText(request, event.of)}`;
+    const { round, rounds } = this.player,
+      owner = run.groups.owner(event.of),
+      request = movesOf(event)[0]?.[3] ?? owner;
+    const of = event.of === null ? "" : ` \u00b7 ${requestText(request, owner)}`;
     const group = !isCount(event.step)
       ? ""
       : event.event === "schedule"
         ? ` ${event.step}`
         : ` \u00b7 schedule ${event.step}`;
-    this.caption.replaceChildren(html("b", {}, `Step ${step}: ${event.event}${of}${group}`), " ", event.caption);
+    const told = rounds ? ` \u00b7 ${round} of ${plural(rounds, "answer")}` : "";
+    const said = [...(rounds ? [roundInWords(run, event, round)] : []), ...(round < rounds ? [] : [event.caption])];
+    this.caption.replaceChildren(
+      html("b", {}, `Step ${step}: ${event.event}${of}${group}${told}`),
+      " ",
+      said.join(" "),
+    );
     const byKind = new Map();
     for (const effect of event.effects) {
+      if (isLookup(effect)) continue;
+      if (effect[0] === "null" && run.groups.several) continue;
       let text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
       const gap = state.gaps.get(effect[1]);
       if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
+    const empty = run.groups.several ? emptied(state, event) : [];
+    if (empty.length) byKind.set("null", empty);
     this.changes.replaceChildren(
       ...[...byKind].map(([kind, all]) => {
         const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
-        return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
+        return html(
+          "span",
+          {},
+          `${CHANGES.get(kind)[0]} ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
+        );
       }),
       ...this.shades(event),
       ...this.dials(event),

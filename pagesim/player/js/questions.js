@@ -13,8 +13,9 @@ const RETURNS = ["free", "finish", "abort"];
 const DECISIONS = ["admit", "preempt", "resume", "ignore"]; // the request concerned is half the answer
 
 const countWord = ({ length }) => COUNTS[length] ?? `${length}`;
-const promised = (event) => (added(event) ? `, ${plural(added(event), "token")}` : "");
-const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
+const promised = (groups, event) => (added(groups, event) ? `, ${plural(added(groups, event), "token")}` : "");
+const ofWhom = (run, { of, event }) =>
+  of === null || DECISIONS.includes(event) ? "" : ` of ${nameText(run.groups.owner(of))}`;
 
 /**
  * The question before event i, in state s, or null: {ask, answers, which, none, why, inWhy, word, all}. The
@@ -31,7 +32,7 @@ export function questionFor(run, s, i) {
   }
   const takes = ANSWERS.get("taken")(event),
     returns = ANSWERS.get("returned")(event);
-  const what = `${event.event}${ofWhom(event)}${promised(event)}.`,
+  const what = `${event.event}${ofWhom(run, event)}${promised(run.groups, event)}.`,
     inWhy = false,
     none = true;
   if (takes.length || TAKES.includes(event.event)) {
@@ -88,7 +89,7 @@ function fitting(word, event, s) {
 /** Whether a table grows and still has an empty slot afterwards. */
 function hasRoom(s, event) {
   const table = GROWS.includes(event.event) ? s.tables.get(event.of) : null;
-  return Boolean(table) && table.filled + added(event) < table.ids.length * s.blockSize;
+  return Boolean(table) && table.filled + added(s.groups, event) < table.ids.length * s.blockSize;
 }
 
 /** Whether the chosen blocks answer a question. */
@@ -121,7 +122,12 @@ export function miscounted(question, { length }) {
 
 /** What is typed → blocks: numbers, and for the name of a sequence those that it has. */
 export function blocksIn(s, text) {
-  const tables = new Map([...s.tables.values()].map((table) => [nameText(table.name).toLowerCase(), table.ids]));
+  const tables = new Map();
+  for (const { name, ids } of s.tables.values()) {
+    const owner = nameText(s.groups.owner(name)).toLowerCase();
+    const more = s.groups.several ? [...(tables.get(owner) ?? []), ...ids.filter((id) => id !== s.nullBlock)] : ids;
+    tables.set(owner, more);
+  }
   const words = text.toLowerCase().split(/[\s,;]+/);
   return words.flatMap((word) => tables.get(word) ?? (/^#?\d+$/.test(word) ? [Number(word.replace("#", ""))] : []));
 }

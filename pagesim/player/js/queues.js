@@ -77,7 +77,7 @@ function drawFlight(stage, state, event, y) {
       const text = isWasted(state, request) ? "\u2717" : `+${tokens}`,
         width = 14 + text.length * em + 6;
       if (x + width > end - (shown + 1 < rows.length ? 34 : 0)) break;
-      stage.swatch(x, y + 2.5, 11, 11, "", run.look(first ?? request), { seq: first ?? request });
+      stage.swatch(x, y + 2.5, 11, 11, "", run.look(first ?? request), { seq: run.groups.owner(first ?? request) });
       under.text(x + 14, y + 12, text, "");
       x += width;
       shown += 1;

@@ -84,6 +84,11 @@ function checkHeader(header) {
     if (!header[key].every(([name]) => typeof name === "string")) wrong(`line 1: ${key} have no names`);
   }
   if (!header.queues.every((name) => typeof name === "string")) wrong("line 1: queues have no names");
+  header.groups = list(header.groups ?? [], "line 1: groups");
+  for (const group of header.groups) {
+    const fits = typeof group?.kind === "string" && isCount(group.block_size) && group.block_size > 0;
+    if (!fits) wrong("line 1: a group has no kind or no block_size");
+  }
   let total = 0; // the first pool is drawn at the left, all others beside it
   for (const [name, size] of header.pools) {
     total += isCount(size) ? size : wrong(`line 1: pool ${name} has ${size} blocks`);

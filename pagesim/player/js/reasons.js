@@ -6,9 +6,12 @@ import { listWord, nameText, plural } from "./text.js";
 
 export const MANY = 6; // more blocks than this need not be named
 
-/** How many tokens an event writes or finds. @param {PageEvent} event */
-export const added = (event) =>
-  event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4])).reduce((sum, e) => sum + e[4], 0);
+/** How many tokens an event writes or finds: in the first of several groups.
+ * @param {State["groups"]} groups @param {PageEvent} event */
+export const added = (groups, event) =>
+  event.effects
+    .filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4]) && groups.of(e[2]) === 0)
+    .reduce((sum, e) => sum + e[4], 0);
 
 /** "block 7", or "blocks 7, 2 and 5". */
 export function blocksText(ids) {
@@ -36,7 +39,7 @@ export function reasonFor(word, s, event, answers, all = answers) {
   if (event.event === "preempt" && ["returned", "swapped"].includes(word)) {
     const [, queue, place] = event.queues.find(([what]) => what === "leave") ?? ["", "", NaN];
     const isLast = s.queues.get(queue)?.length === place + 1;
-    if (isLast) return `${nameText(event.of)} is the last one in the queue ${queue}.`;
+    if (isLast) return `${nameText(s.groups.owner(event.of))} is the last one in the queue ${queue}.`;
   }
   const ends = new Map([
     [0, ["front", "first"]],
@@ -77,7 +80,8 @@ function whyTaken(s, event, [b, ...rest]) {
     at = rank === 1 ? "the front" : `place ${rank}`;
   const takes = event.effects.filter(([kind]) => kind === "take").length;
   if (s.sorted[s.listNames.indexOf(list)] && takes > 1) {
-    return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${added(event)} are written now.`;
+    const written = added(s.groups, event);
+    return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${written} are written now.`;
   }
   if (ANSWERS.get("evicted")({ effects: earlier }).includes(b)) {
     const who =
@@ -113,9 +117,11 @@ export function whyNot(s, event, { word, all, answers }, id) {
   if (word === "evicted" && s.isIdle(id)) return `${block} keeps its content`;
   if (word === "found" && id < s.total) return `${block} ${s.isCached(id) ? "holds other tokens" : "is not cached"}`;
   if (!s.refs[id]) return place ? `${block} is number ${place.rank} in the ${place.name}` : `${block} is in no list`;
-  const own = [...s.tables.values()].filter(({ ids }) => ids.includes(id)).map(({ name }) => nameText(name));
+  const own = [...s.tables.values()]
+    .filter(({ ids }) => ids.includes(id))
+    .map(({ name }) => nameText(s.groups.owner(name)));
   const who = own.length > 2 ? `${own.length} sequences` : own.join(" and ");
   if (["returned", "unused", "swapped"].includes(word)) return `${block} stays${who && ` with ${who}`}`;
-  if (word === "written" && s.fill[id] === s.blockSize) return `${block} is full`;
+  if (word === "written" && s.part(id) === 1) return `${block} is full`;
   return who ? `${block} belongs to ${who}` : `${block} is in use`;
 }

@@ -2,13 +2,14 @@
 
 import { blocksOf } from "./effects.js";
 
-/** @param {PageEvent} event */
-export const namesIn = (event) => [
-  event.of,
-  ...event.closed,
-  ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
-  ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
-];
+/** @param {PageEvent} event @param {Run["groups"]} groups */
+export const namesIn = (event, groups) =>
+  [
+    event.of,
+    ...event.closed,
+    ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
+    ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
+  ].map((name) => groups.owner(name));
 
 /** A query from the search box → the indices of the events it matches. @param {Run} run */
 export function search(run, query) {
@@ -21,7 +22,7 @@ export function search(run, query) {
   const inCaption = (event) => event.caption.toLowerCase().includes(low);
   let test = inCaption;
   if (number) test = (event) => event.effects.some((e) => blocksOf(e).includes(+number[1]));
-  else if (names.length) test = (event) => namesIn(event).some((name) => names.includes(name));
+  else if (names.length) test = (event) => namesIn(event, run.groups).some((name) => names.includes(name));
   else if (run.events.some(kinds)) test = kinds;
   return text ? [...run.events.keys()].filter((i) => test(run.events[i])) : [];
 }

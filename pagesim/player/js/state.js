@@ -1,5 +1,6 @@
 // The state of the pages at one step.
 
+import { Groups } from "./groups.js";
 import { isCount, isName, list, wrong } from "./read.js";
 import { nameText } from "./text.js";
 
@@ -20,11 +21,14 @@ export class State {
     s.listNames = header.lists.map(([name]) => name);
     s.sorted = header.lists.map(([, order]) => order === "sorted");
     s.blockSize = header.block_size;
+    s.groups = new Groups(header);
     s.numGpu = header.num_gpu_blocks;
     s.total = total;
     for (const name of ["refs", "fill", "taken", "freed"]) s[name] = new Int32Array(total);
     s.flags = new Uint8Array(total);
+    s.group = new Int8Array(total).fill(-1); // of the table that holds a block, or held it last
     s.content = new Array(total); // {tokens, first, name}: what was written into a block, and by which table
+    // {name, state}: a state after so many tokens
     s.tables = new Map();
     s.slots = { token: 0, internal: 0, reserved: 0 };
     s.gaps = new Map(); // where the last step's hits stood: block → {list, rank, behind: the block behind it}
@@ -55,7 +59,7 @@ export class State {
     }
     for (const table of s.tables.values()) s.fillFrom(table, 0);
     for (let id = 0; id < total; id++) {
-      if (s.flags[id] & CACHED) s.fill[id] = s.blockSize;
+      if (s.flags[id] & CACHED) s.fill[id] = s.sizeOf(id);
       s.count(id, 1);
     }
     return s;
@@ -63,7 +67,7 @@ export class State {
 
   copy() {
     const s = Object.assign(new State(), this);
-    for (const name of ["refs", "fill", "taken", "freed", "flags"]) s[name] = this[name].slice();
+    for (const name of ["refs", "fill", "taken", "freed", "flags", "group"]) s[name] = this[name].slice();
     s.content = this.content.slice();
     s.tables = new Map(this.tables);
     s.requests = new Map(this.requests);
@@ -76,6 +80,18 @@ export class State {
     return isCount(id) && id < this.total ? id : wrong(`block ${JSON.stringify(id)} does not exist`);
   }
 
+  /** The slots of a block: those of its group. */
+  sizeOf(id) {
+    return this.groups.list[this.group[id]]?.size ?? this.blockSize;
+  }
+  /** How much of a block is filled, from 0 to 1. */
+  part(id) {
+    return this.fill[id] / this.sizeOf(id);
+  }
+  /** After how many tokens a block has the state; undefined if it holds none. */
+  stateIn(id) {
+    return id === this.nullBlock ? undefined : this.content[id]?.state;
+  }
   /** The blocks of the first pool that have owners. */
   get held() {
     return this.refs.subarray(0, this.numGpu).filter((count) => count > 0).length;
@@ -108,7 +124,7 @@ export class State {
   }
   /** The tokens in a block's slots, first to last, as far as they are known. */
   tokensIn(id) {
-    const { tokens, first, name } = this.content[id] ?? {};
+    const { tokens, first = 0, name } = this.content[id] ?? {};
     if (!tokens || id === this.nullBlock) return [];
     const table = this.tables.get(name),
       known = table?.tokens === tokens ? table.known : Infinity;
@@ -117,7 +133,7 @@ export class State {
 
   /** How many slots of a block are written with tokens that are not known yet. */
   unknownIn(id) {
-    const { tokens, first, name } = this.content[id] ?? {},
+    const { tokens, first = 0, name } = this.content[id] ?? {},
       table = this.tables.get(name);
     if (!tokens || table?.tokens !== tokens || id === this.nullBlock) return 0;
     return Math.max(Math.min(first + this.fill[id], table.filled) - Math.max(table.known, first), 0);
@@ -125,8 +141,21 @@ export class State {
 
   /** From entry k on, a table's blocks hold its tokens. */
   holds(table, k) {
-    for (let i = k; i < table.ids.length; i++) {
-      this.content[table.ids[i]] = { tokens: table.tokens, first: i * this.blockSize, name: table.name };
+    const { name, tokens, ids } = table,
+      size = this.groups.sizeOf(name);
+    if (this.groups.several) this.gather(name, ids.slice(k));
+    for (let i = k; i < ids.length; i++) {
+      if (!this.groups.isState(name)) this.content[ids[i]] = { tokens, first: i * size, name };
+    }
+  }
+
+  /** Blocks belong to the group of a table from now on: their slots are counted as its. */
+  gather(name, ids) {
+    for (const id of ids) {
+      if (this.block(id) === this.nullBlock) continue;
+      this.count(id, -1);
+      this.group[id] = this.groups.of(name);
+      this.count(id, 1);
     }
   }
 
@@ -166,9 +195,15 @@ export class State {
 
   /** What a table says about its blocks, at the start and when it first appears. */
   fillFrom(table, sign = 1) {
+    const size = this.groups.sizeOf(table.name),
+      state = this.groups.isState(table.name);
     table.ids.forEach((id, k) => {
-      const here = Math.min(Math.max(table.filled - k * this.blockSize, 0), this.blockSize);
+      let here = Math.min(Math.max(table.filled - k * size, 0), size);
       if (id === this.nullBlock || here <= this.fill[id]) return;
+      if (state) {
+        this.content[id] ??= { name: table.name, state: Math.min((k + 1) * size, table.filled) };
+        here = size;
+      }
       this.count(id, -sign);
       this.fill[id] = here;
       this.count(id, sign);
@@ -178,11 +213,13 @@ export class State {
   /** Add (or with -1 take away) what a block of the first pool contributes to the curve. */
   count(id, sign) {
     if (id >= this.numGpu || this.refs[id] === 0) return;
-    const fill = this.fill[id];
+    const fill = this.fill[id],
+      size = this.sizeOf(id),
+      each = sign * (this.blockSize / size); // all blocks have as many bytes
     if (fill === 0) this.slots.reserved += sign * this.blockSize;
     else {
-      this.slots.token += sign * fill;
-      this.slots.internal += sign * (this.blockSize - fill);
+      this.slots.token += each * fill;
+      this.slots.internal += each * (size - fill);
     }
   }
 
@@ -197,12 +234,16 @@ export class State {
   /** Positions of a table are written into a block, or found in it. */
   write(b, name, first, count) {
     if (!isCount(first) || !isCount(count)) wrong("a position is not a number");
-    const held = name === null ? this.fill[b] + count : (first % this.blockSize) + count;
-    this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
+    const size = name === null ? this.sizeOf(b) : this.groups.sizeOf(name),
+      state = name !== null && this.groups.isState(name);
+    const held = name === null ? this.fill[b] + count : (first % size) + count;
+    this.fill[b] = state ? size : Math.max(this.fill[b], Math.min(held, size));
     if (name === null) return;
     const table = this.table(name),
-      start = first - (first % this.blockSize);
-    this.content[b] = { tokens: table.tokens, first: start, name };
+      start = first - (first % size);
+    this.content[b] = state
+      ? { name, state: count ? first + count : (this.stateIn(b) ?? first) }
+      : { tokens: table.tokens, first: start, name };
     if (first + count > table.filled) this.put(table, { filled: first + count });
   }
 
@@ -238,14 +279,20 @@ export class State {
     }
   }
 
+  /** The tables of a sequence, one for each group. */
+  tablesOf(owner) {
+    if (this.groups.several) return [...this.tables.values()].filter(({ name }) => this.groups.owner(name) === owner);
+    return [this.tables.get(owner)].filter((table) => table !== undefined);
+  }
+
   /** Whether a sequence has blocks outside the first pool. */
   isAway(name) {
-    return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false;
+    return this.tablesOf(name).some(({ ids }) => ids.some((id) => id >= this.numGpu));
   }
 
   /** The sequence that stands for a request: its first one, if that is known. */
   first(request) {
-    return this.requests.get(request) ?? request;
+    return this.groups.owner(this.requests.get(request) ?? request);
   }
 
   /** The state as the format writes it. */
@@ -254,7 +301,7 @@ export class State {
     const computed = [...this.flags.keys()].filter((id) => this.isComputed(id));
     const queues = [...this.queues.values()],
       queued = [...new Set(queues.flat())];
-    const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.first(name)]);
+    const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.requests.get(name)]);
     const written = (t) => (t.filled === t.known ? [] : [t.filled]);
     return {
       tables: [...this.tables.values()].map((t) => [t.name, t.ids, t.tokens.slice(0, t.known), ...written(t)]),

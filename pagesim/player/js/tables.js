@@ -1,7 +1,10 @@
 // The block tables, left of the pools: in full as in the figures, or one line each.
 
-import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
+import { GAP, HEAD, LINE, MARGIN, NAME, ROW, lookupHeight } from "./layout.js";
 import { frame } from "./overlay.js";
+import { drawLanes } from "./lanes.js";
+import { drawLookup } from "./lookup.js";
+import { roundsOf } from "./rounds.js";
 import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -18,6 +21,13 @@ const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 /** @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
+  if (stage.layout.several) {
+    const asks = roundsOf(event).length > 0;
+    const height = stage.layout.tables - (asks ? lookupHeight(stage.run) : 0);
+    drawLanes(stage, state, event, changed, view, wantedIn(stage.run, event, view), height);
+    if (event && asks) drawLookup(stage, event, view.round);
+    return;
+  }
   if (!stage.layout.full) {
     tablesInLines(stage, state, event, changed, view);
     return;
@@ -153,14 +163,21 @@ function wires(stage, plugs, isDim) {
   });
 }
 
+/** Whose tables must be shown: this step's and the reader's.
+ * @param {Run} run @param {PageEvent | null} event @param {View} view */
+function wantedIn(run, event, { selected }) {
+  const wanted = new Set(event ? namesIn(event, run.groups) : []);
+  if (selected?.kind === "seq") wanted.add(selected.value);
+  return wanted;
+}
+
 /** Many sequences: one line each; those that this step concerns are always among them.
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 function tablesInLines(stage, state, event, changed, view) {
   const { lines } = stage.layout,
     tables = [...state.tables.values()];
-  const wanted = new Set(event ? namesIn(event) : []);
-  if (view.selected?.kind === "seq") wanted.add(view.selected.value);
+  const wanted = wantedIn(stage.run, event, view);
   let shown = tables;
   if (tables.length > lines) {
     const late = tables

@@ -10,7 +10,25 @@ export function requestText(request, first) {
     : `${name} ${nameText(request)}`;
 }
 
+/** A table by the name of its sequence, and by its group where there are several. @param {State} s */
+export const tableText = (s, name) => {
+  const who = nameText(s.groups.owner(name));
+  return s.groups.several ? `${who} (${s.groups.list[s.groups.of(name)].label})` : who;
+};
+
 export const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
+
+/** What a table of one of several groups holds: "window 8: blocks 4, 5, 2 behind the window".
+ * @param {State} s @param {Table} table */
+export function groupText(s, { name, ids }) {
+  const group = s.groups.list[s.groups.of(name)],
+    own = ids.filter((id) => id !== s.nullBlock),
+    gone = ids.length - own.length;
+  const of = (id) => (s.stateIn(id) ? `${id} after ${plural(s.stateIn(id), "token")}` : `${id}`),
+    blocks = own.length ? `block${own.length > 1 ? "s" : ""} ${short(own.map(of).join(", "), 60)}` : "no blocks",
+    less = group.state ? "not kept" : "behind the window";
+  return `${group.label}: ${blocks}${gone ? `, ${gone} ${less}` : ""}`;
+}
 
 /** A list without the name of its pool: the GPU free list is the free list. */
 export function listWord(s, name) {
@@ -20,7 +38,10 @@ export function listWord(s, name) {
 
 /** The owners of a block, its tokens, and since when: the line under the picture. */
 export function describeBlock(run, s, id, label) {
-  const where = `Block ${id} (${s.poolNames[s.pool(id)]})`;
+  const group = s.refs[id] || s.isIdle(id) ? s.groups.list[s.group[id]] : undefined,
+    kind = group && id !== s.nullBlock ? `, ${group.label}` : "",
+    where = `Block ${id} (${s.poolNames[s.pool(id)]}${kind})`,
+    size = s.sizeOf(id);
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
   const marks = [];
   if (s.isCached(id)) marks.push("its content is cached");
@@ -41,14 +62,19 @@ export function describeBlock(run, s, id, label) {
   for (const table of s.tables.values()) {
     const k = table.ids.indexOf(id);
     if (k < 0) continue;
-    owners.push(`${nameText(table.name)} (logical block ${k})`);
-    if (owners.length === 1) tokens = table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.known));
+    owners.push(`${nameText(s.groups.owner(table.name))} (logical block ${k})`);
+    if (owners.length === 1) tokens = table.tokens.slice(k * size, Math.min((k + 1) * size, table.known));
   }
   const who = owners.length ? owners.join(", ") : "a handle outside any table";
   const what = tokens.length ? `: ${tokens.map(label).join(" ")}` : "";
-  const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${(id + 1) * s.blockSize - 1}` : "";
+  if (group?.state) {
+    const after = s.stateIn(id),
+      holds = after === undefined ? "no state yet" : `the state after ${plural(after, "token")}`;
+    return `${where}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; ${holds}.${tail}`;
+  }
+  const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${id * s.blockSize + size - 1}` : "";
   return (
     `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
-    + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`
+    + `${s.fill[id]} of ${plural(size, "slot")} filled${what}.${tail}`
   );
 }

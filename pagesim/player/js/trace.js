@@ -3,15 +3,23 @@
 
 import { ROW } from "./layout.js";
 import { marksOf } from "./marks.js";
-import { nameText } from "./text.js";
+import { tableText } from "./text.js";
 
 /** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. @param {State} state */
 export function follow(state, { name, position }) {
   const table = state.tables.get(name),
-    k = Math.floor(position / state.blockSize),
+    size = state.groups.sizeOf(name),
+    k = Math.floor(position / size),
     block = table?.ids[k];
-  if (!table || block === undefined || block === state.nullBlock || position >= table.filled) return null;
-  const offset = position % state.blockSize;
+  if (
+    !table
+    || state.groups.isState(name)
+    || block === undefined
+    || block === state.nullBlock
+    || position >= table.filled
+  )
+    return null;
+  const offset = position % size;
   return { name, position, k, block, offset, slot: block * state.blockSize + offset };
 }
 
@@ -26,7 +34,7 @@ export function wordAt(state, block, offset) {
 /** The path in words. @param {State} state @param {PageEvent | null} event @param {Found} found */
 export function wayOf(state, event, found, label) {
   const { name, position, k, block, offset } = found,
-    size = state.blockSize;
+    size = state.groups.sizeOf(name);
   const table = state.table(name),
     known = position < table.known;
   const word = known ? `\u201c${label(table.tokens[position])}\u201d` : "A token";
@@ -42,7 +50,7 @@ export function wayOf(state, event, found, label) {
     })
     .join("");
   return (
-    `${word} is token ${position} of ${nameText(name)}: logical block ${k}, offset ${offset} \u2192 `
+    `${word} is token ${position} of ${tableText(state, name)}: logical block ${k}, offset ${offset} \u2192 `
     + `the table's entry ${k}: block ${block} \u2192 slot ${index} \u00b7 ${size} + ${offset} = ${row} `
     + `\u2192 row ${row} of ${where}${readers}.`
   );
@@ -59,14 +67,14 @@ export function drawTrace(stage, layer, found) {
     const { slot: logical } = stage.layout,
       { cell } = stage.layout,
       at = stage.cells.at[found.block];
-    const key = `${found.name} ${found.k}`;
+    const key = `${found.name} ${found.k}`,
+      slot = stage.slotWidth(stage.run.groups.sizeOf(found.name));
     const left = stage.spots.rows.get(key),
       entry = stage.spots.of.get(key);
     /** @type {Box | undefined} */
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
     /** @type {Box} */
-    const end =
-      cell.detail === 3 ? [at.x + found.offset * cell.slot, at.y, cell.slot, cell.h] : [at.x, at.y, cell.w, cell.h];
+    const end = cell.detail === 3 ? [at.x + found.offset * slot, at.y, slot, cell.h] : [at.x, at.y, cell.w, cell.h];
     const lane = stage.layout.pools[0].x - (cell.before || 10) - 2,
       gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");

@@ -1,7 +1,7 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
-import { TWO_BLOCKS } from "./effects.js";
+import { TWO_BLOCKS, isLookup } from "./effects.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
 import { drawLists } from "./lists.js";
@@ -19,6 +19,7 @@ function changesOf(event) {
   const changed = new Map();
   for (const effect of event?.effects ?? []) {
     const kinds = (id) => changed.get(id) ?? changed.set(id, new Set()).get(id);
+    if (isLookup(effect)) continue;
     if (TWO_BLOCKS.has(effect[0])) kinds(effect[2]).add(effect[0]);
     else kinds(effect[1]).add(effect[0]);
   }
@@ -89,7 +90,13 @@ export class Stage {
       MARGIN,
       15,
       "heading",
-      full ? "Logical blocks" : contiguous ? "Requests: one row each" : "Sequences: logical blocks \u2192 block table",
+      layout.several
+        ? "Requests: a block table per group"
+        : full
+          ? "Logical blocks"
+          : contiguous
+            ? "Requests: one row each"
+            : "Sequences: logical blocks \u2192 block table",
     );
     if (full) {
       const {
@@ -118,8 +125,9 @@ export class Stage {
   owners(state) {
     const owners = new Array(state.total);
     for (const table of state.tables.values()) {
-      const owner = { name: table.name, ...this.run.look(table.name) };
+      const owner = { name: state.groups.owner(table.name), ...this.run.look(table.name) };
       for (const id of table.ids) {
+        if (state.groups.several && id === state.nullBlock) continue; // it says nothing there
         const had = owners[id];
         if (!had) owners[id] = [owner];
         else if (had.at(-1) !== owner) had.push(owner);
@@ -152,6 +160,12 @@ export class Stage {
     this.under.done();
     this.over.done();
     return state;
+  }
+
+  /** The width of a slot where a block has so many: all blocks are as wide. */
+  slotWidth(size) {
+    const { several, cell } = this.layout;
+    return several ? cell.w / size : cell.slot;
   }
 
   /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */

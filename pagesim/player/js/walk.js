@@ -24,7 +24,7 @@ export function walk(player, key, id) {
     return true;
   }
   if (!dx && !dy) return false;
-  if (word) read(player, { name: word.name, position: word.position + dx + dy * state.blockSize });
+  if (word) read(player, { name: word.name, position: word.position + dx + dy * state.groups.sizeOf(word.name) });
   else cells.at[id + dx + dy * layout.pools[state.pool(id)].columns]?.g.focus();
   return true;
 }

@@ -27,7 +27,19 @@ def v1() -> None:
         extra_retained_tokens = 0
 
     class FullAttentionSpec(Spec):
-        pass
+        served = v1.FullAttentionSpec
+
+    class SlidingWindowSpec(Spec):
+        served = v1.SlidingWindowSpec
+
+    class MambaSpec(Spec):
+        served = v1.MambaSpec
+
+    def served(spec):
+        numbers = dict(vars(spec))
+        for name in ("num_kv_heads", "head_size", "dtype"):
+            numbers.pop(name, None)
+        return spec.served(**numbers)
 
     class Request(v1.Request):
         __slots__ = ("hasher", "lora_request", "mm_features", "sampling_params")
@@ -59,14 +71,17 @@ def v1() -> None:
                 given.max_model_len,
                 async_scheduling=self.is_async,
             )
+            specs = [served(group.kv_cache_spec) for group in kv_cache_config.kv_cache_groups]
+            kinds = {"groups": specs} if len(specs) > 1 else {"block_size": block_size}
             pools = v1.CacheConfig(
-                block_size,
-                kv_cache_config.num_blocks,
+                num_gpu_blocks=kv_cache_config.num_blocks,
                 enable_prefix_caching=cache.enable_prefix_caching,
+                **kinds,
             )
             super().__init__(limits, pools)
             self.vllm_config, self.kv_cache_config = vllm_config, kv_cache_config
-            self.block_size, self.max_model_len = block_size, given.max_model_len
+            self.block_size, self.max_model_len = pools.block_size, given.max_model_len
+            self.hash_block_size = self.kv_cache_manager.block_pool.hash_block_size
             self.lora_config = None
 
         def schedule(self, throttle_prefills=False):
@@ -111,6 +126,8 @@ def v1() -> None:
     module(
         "v1.kv_cache_interface",
         FullAttentionSpec=FullAttentionSpec,
+        SlidingWindowSpec=SlidingWindowSpec,
+        MambaSpec=MambaSpec,
         KVCacheGroupSpec=options("layer_names", "kv_cache_spec"),
         KVCacheConfig=groups,
     )

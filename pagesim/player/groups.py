@@ -1,0 +1,59 @@
+"""The groups of layers in a file: for each its block size, its window, and how a picture calls it.
+
+A request has a table per group, named ``"<request>@<group id>"``. A file with one group names none,
+and there a table is its request's and nothing else. The player's ``js/groups.js`` does the same.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pagesim.files.jsonl import JsonObject
+from pagesim.journal.effects import Name
+
+LETTERS = {"full": "F", "window": "W", "mamba": "S"}
+_TABLE = re.compile(r"(.*)@(\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One of several groups: the tokens of a block, and what stands beside its tables."""
+
+    block_size: int
+    label: str
+    letter: str
+    kind: str
+
+    @property
+    def is_state(self) -> bool:
+        """Whether a block holds a state instead of slots."""
+        return self.kind == "mamba"
+
+
+def groups_in(header: JsonObject) -> tuple[Group, ...]:
+    """The groups that a header names; none if there is only one."""
+    given = header.get("groups", ())
+    letters = [LETTERS.get(each["kind"], each["kind"][:1].upper()) for each in given]
+    found = []
+    for at, (each, letter) in enumerate(zip(given, letters, strict=True)):
+        nth = str(letters[: at + 1].count(letter)) if letters.count(letter) > 1 else ""
+        kind, window = each["kind"], each.get("sliding_window")
+        label = {"mamba": "state", "window": f"window {window}"}.get(kind, kind)
+        found.append(Group(each["block_size"], label, letter + nth, kind))
+    return tuple(found) if len(found) > 1 else ()
+
+
+def owner_of(name: Name, groups: Sequence[Group]) -> Name:
+    """Whose table it is: the request, or with one group the table itself."""
+    found = _TABLE.fullmatch(name) if groups and isinstance(name, str) else None
+    if found is None:
+        return name
+    return int(found[1]) if found[1].isdecimal() else found[1]
+
+
+def group_of(name: Name, groups: Sequence[Group]) -> Group | None:
+    """The group of a table, or None with one group."""
+    found = _TABLE.fullmatch(str(name)) if groups else None
+    if found is None:
+        return groups[0] if groups else None
+    return groups[int(found[2])] if int(found[2]) < len(groups) else groups[0]
