@@ -7,7 +7,7 @@ import pytest
 
 import pagesim
 from pagesim.story import Story
-from pagesim.v1 import MambaSpec, SlidingWindowSpec
+from pagesim.v1 import FullAttentionSpec, MambaSpec, SlidingWindowSpec
 
 GROUPS: list[list[object]] = [
     ["full", ("window", 6)],
@@ -124,7 +124,10 @@ def test_a_call_that_finds_no_block_changes_nothing(groups: list[object], blocks
         (lambda: hybrid("full", ("full", 3)), r"groups\[1\] must be"),
         (lambda: hybrid("full", 7), r"groups\[1\] must be .* not 7"),
         (lambda: hybrid("full", ("window", 8), sliding_window=3), "a window of its own"),
-        (lambda: Story(engine="v1", groups="full"), "groups must be a list"),
+        (lambda: Story(engine="v1", groups=FullAttentionSpec(4)), "groups must be a list"),
+        (lambda: Story(engine="v1", groups="full,half"), "'half' in groups is no group"),
+        (lambda: Story(engine="v1", groups="full, state"), "'state' in groups is a state: without"),
+        (lambda: hybrid("full", "window:x"), r"groups\[1\]: a window has a number"),
         (lambda: Story(engine="v1", groups=["full", "state"]), "is a state: without caching=True"),
         (lambda: hybrid("full", "state").arrive([1]).fork(), "V1 has no forks"),
     ],
@@ -142,3 +145,12 @@ def test_two_names_that_are_one_in_a_run() -> None:
         story.arrive([1, 2], "7")
     assert [writer.name for writer in story.writers] == refused_names
     assert story.run.at(-1) == story.manager.state()
+
+
+def test_a_text_and_a_list_say_the_same() -> None:
+    tables = []
+    for groups in ("full,window:5*2", ["full", ("window", 5), "window:5"]):
+        story = Story(engine="v1", gpu_blocks=30, groups=groups)
+        writer = story.arrive(range(9))
+        tables.append(writer.tables)
+    assert tables[0] == tables[1] and len(tables[0]) == 3

@@ -1,75 +1,21 @@
-"""Groups of layers in words: "full,window:1024*5" is one of full attention and five with windows.
+"""What groups of layers take in one pool, and the groups of a model.
 
-A group is written KIND[:DETAIL][/BLOCK_SIZE][*COUNT]:
-
-    full           full attention
-    window:1024    a sliding window of 1024 tokens
-    mamba          states; mamba:none keeps none of them for prefix caching
-    full/32        blocks of 32 tokens, whatever the block size of the others
-    window:1024*5  five groups of this kind
+`pagesim.v1.group_words` is how they are written.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from math import lcm
 
-from pagesim.errors import UsageError
 from pagesim.sizing.kv_cache_spec import (
-    FullAttentionSpec,
     KVCacheSpec,
     MambaSpec,
-    SlidingWindowSpec,
 )
 from pagesim.sizing.model import ModelSpec
 from pagesim.sizing.v1 import size_v1
-
-NOTATION = 'as in "full,window:1024*5": full, window:TOKENS or mamba, each with /BLOCK_SIZE or *N'
-MOST = 64
-"""The most groups: more layers than that are never alone in theirs."""
+from pagesim.v1.group_words import name_of
 
 AMPLE = 1 << 50
 """Bytes in which any model's cache has blocks: its groups do not depend on them."""
-
-_GROUP = re.compile(r"(full|window|mamba)(?::(\w+))?(?:/(\d{1,9}))?(?:\*(\d{1,9}))?")
-
-
-def parse_groups(text: str, block_size: int = 16) -> tuple[KVCacheSpec, ...]:
-    """The groups that a text names. UsageError shows the part that names none."""
-    groups: list[KVCacheSpec] = []
-    for part in text.split(","):
-        found = _GROUP.fullmatch(part.strip().lower())
-        if found is None:
-            raise UsageError(f"{part.strip()!r} in groups is no group: write them {NOTATION}")
-        kind, detail, size, count = found.groups()
-        times = int(count or 1)
-        if not 1 <= times <= MOST or len(groups) + times > MOST:
-            raise UsageError(f"groups must name 1 to {MOST} groups, not {text!r}")
-        groups += [_group(kind, detail, int(size or block_size), part.strip())] * times
-    return tuple(groups)
-
-
-def _group(kind: str, detail: str | None, block_size: int, part: str) -> KVCacheSpec:
-    if kind == "window" and detail is not None and detail.isdecimal():
-        return SlidingWindowSpec(block_size, sliding_window=int(detail))
-    if kind == "mamba" and detail in (None, "align", "none"):
-        return MambaSpec(block_size, mamba_cache_mode=detail or "align")
-    if kind == "full" and detail is None:
-        return FullAttentionSpec(block_size)
-    wants = {
-        "full": "full attention has no number behind a colon",
-        "window": "a window has a number of tokens, as in window:1024",
-        "mamba": 'states are kept ("mamba", "mamba:align") or not ("mamba:none")',
-    }
-    raise UsageError(f"{part!r} in groups: {wants[kind]}")
-
-
-def name_of(spec: KVCacheSpec) -> str:
-    """A group in the notation of :func:`parse_groups`, without its block size."""
-    if isinstance(spec, SlidingWindowSpec):
-        return f"window:{spec.sliding_window}"
-    if isinstance(spec, MambaSpec):
-        return "mamba" if spec.mamba_cache_mode == "align" else "mamba:none"
-    return "full"
 
 
 def names_of(groups: Iterable[KVCacheSpec]) -> list[str]:

@@ -18,10 +18,8 @@ from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.groups import (
-    NOTATION,
     blocks_of,
     groups_of,
-    parse_groups,
     places_per_slot,
 )
 from pagesim.simulation.limits import CHUNK, Limits, option
@@ -35,6 +33,7 @@ from pagesim.sizing.model import ModelSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
+from pagesim.v1.group_words import NOTATION, Groups, parse_groups
 from pagesim.v1.groups import cache_groups
 from pagesim.workload.request import Request
 
@@ -143,12 +142,12 @@ class PagedV1:
     waits forever, and all requests behind it wait too.
 
     A hybrid model has ``groups`` of layers instead of a ``sliding_window``: specs as in
-    :class:`pagesim.v1.CacheConfig`, or a text such as "full,window:1024*5" (see
-    :mod:`pagesim.simulation.groups`), whose blocks have ``block_size`` tokens unless it says
-    otherwise. :meth:`for_model` takes them from a model. All groups take their blocks from one
-    pool. A slot is the memory that a token takes in all layers that keep tokens, so the same number
-    of slots is the same memory with groups and without. ``group_layers`` has the number of layers
-    of each group; where they differ, the smaller groups are padded.
+    :class:`pagesim.v1.CacheConfig`, words such as ["full", ("window", 1024)], or a text such as
+    "full,window:1024*5" (see :mod:`pagesim.v1.group_words`). Blocks have ``block_size`` tokens
+    unless a group says otherwise. :meth:`for_model` takes the groups from a model. All take their
+    blocks from one pool. A slot is the memory that a token takes in all layers that keep tokens, so
+    the same number of slots is the same memory with groups and without. ``group_layers`` has the
+    number of layers of each group; where they differ, the smaller groups are padded.
 
     ``fast_forward`` is as in :class:`Paged`. Here it is also possible with prefix caching and
     chunked prefill, but not if requests have ``token_ids``, scheduling is asynchronous, or there is
@@ -184,7 +183,7 @@ class PagedV1:
         "needed after every N tokens; 0 caches only those that the prompt's last token needs.",
         minimum=0,
     )
-    groups: Sequence[KVCacheSpec] | str | None = option(
+    groups: Sequence[Any] | str | None = option(
         None,
         "The groups of layers of a hybrid model, " + NOTATION + "; or model: those of --model. "
         "Only full and window without prefix caching, with blocks of one size, is fast-forwarded.",
@@ -228,12 +227,14 @@ class PagedV1:
         plain: dict[str, Any] = {"groups": None, "group_layers": None, "hash_block_size": None}
         return replace(self, block_size=size, sliding_window=None, retention_interval=0, **plain)
 
-    def _take_groups(self, given: Sequence[KVCacheSpec] | str) -> None:
-        """Make specs of a text, and the block size one for all of them."""
+    def _take_groups(self, given: Groups) -> None:
+        """Make specs of words, and the block size one for all of them."""
         default = self.block_size == PagedV1.__dataclass_fields__["block_size"].default
-        is_text = isinstance(given, str)
-        groups = parse_groups(given, self.block_size) if isinstance(given, str) else given
-        size = None if is_text or default else self.block_size
+        in_words = isinstance(given, str) or (
+            isinstance(given, Sequence) and not all(isinstance(one, KVCacheSpec) for one in given)
+        )
+        groups: Any = parse_groups(given, self.block_size) if in_words else given
+        size = None if in_words or default else self.block_size
         specs, _ = cache_groups(size, self.sliding_window, groups, self.hash_block_size)
         object.__setattr__(self, "groups", specs)
         object.__setattr__(self, "block_size", lcm(*(spec.block_size for spec in specs)))
@@ -254,8 +255,8 @@ class PagedV1:
 
     @property
     def _specs(self) -> Sequence[KVCacheSpec]:
-        assert self.groups is not None and not isinstance(self.groups, str)
-        return self.groups
+        specs: Any = self.groups  # made of words, if they were given
+        return specs or ()
 
     @property
     def _layers(self) -> Sequence[int]:

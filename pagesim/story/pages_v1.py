@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from pagesim.errors import NoFreeBlocksError, UnsupportedError, UsageError
 from pagesim.journal.effects import Name
 from pagesim.sizing.kv_cache_spec import MambaSpec
-from pagesim.story.groups import GroupWord, specs_of
+from pagesim.v1.group_words import Groups, parse_groups
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.mamba_manager import mamba_block_aligned_split
@@ -43,11 +43,11 @@ class V1Pages:
         caching: bool,
         watermark: float,
         sliding_window: int | None,
-        groups: Iterable[GroupWord] | None = None,
+        groups: Groups | None = None,
     ) -> None:
         if cpu_blocks != 0:
             raise UnsupportedError(f"cpu_blocks must be 0, not {cpu_blocks!r}: {NO_SWAPPING}")
-        specs = None if groups is None else specs_of(groups, block_size, caching)
+        specs = None if groups is None else parse_groups(groups, block_size, caching)
         self.manager = KVCacheManager(
             gpu_blocks,
             block_size if specs is None else None,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pagesim.checks import check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, is_name
-from pagesim.story.groups import GroupWord
 from pagesim.story.pages_v0 import V0Pages
 from pagesim.story.pages_v1 import V1Pages
 from pagesim.timeline.record import record as recording
 from pagesim.timeline.run import Timeline
+from pagesim.v1.group_words import Groups
 
 if TYPE_CHECKING:
     from pagesim.cache.attention_metadata import AttentionMetadata
@@ -32,7 +32,8 @@ class Story:
     "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used. A hybrid model
     of V1 has several KV cache ``groups``: each is "full", ("window", 128) for a sliding window of
     128 tokens, "state", ("state", 16) for a state that can be kept after every 16 tokens, or a spec
-    such as ``pagesim.v1.SlidingWindowSpec(…)``. ``record=False``
+    such as ``pagesim.v1.SlidingWindowSpec(…)``; or all are a text, "full,window:128*5" (see
+    :mod:`pagesim.v1.group_words`). ``record=False``
     saves the time of recording, but the story then has no ``run``. NoFreeBlocksError if no block is
     left; nothing has changed then.
     """
@@ -48,7 +49,7 @@ class Story:
         sliding_window: int | None = None,
         record: bool = True,
         engine: str = "v0",
-        groups: Iterable[GroupWord] | None = None,
+        groups: Groups | None = None,
     ) -> None:
         if engine not in _ENGINES:
             raise UsageError(f"engine must be 'v0' or 'v1', not {engine!r}")

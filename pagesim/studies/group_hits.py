@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from pagesim.simulation import Limits, PagedV1, Simulation, simulate
-from pagesim.simulation.groups import parse_groups
 from pagesim.studies.paper import Comparison
+from pagesim.v1.group_words import parse_groups
 from pagesim.workload import Request, Workload
 
 SOURCE = "a comment of 2026-05-27 on github.com/vllm-project/vllm, issue 42948"

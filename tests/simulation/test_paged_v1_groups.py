@@ -9,7 +9,7 @@ import pytest
 
 from pagesim.errors import UsageError
 from pagesim.simulation import Limits, Outcomes, PagedV1, Roofline, paged_requests, simulate
-from pagesim.simulation.groups import blocks_of, names_of, parse_groups
+from pagesim.simulation.groups import blocks_of, names_of
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.serving import Step, steps
 from pagesim.simulation.waste import CACHED_PARTS, WasteLog
@@ -22,6 +22,7 @@ from pagesim.v1 import (
     SchedulerConfig,
     SlidingWindowSpec,
 )
+from pagesim.v1.group_words import parse_groups
 from pagesim.workload import Request, request, sharegpt_like
 from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
 
@@ -265,6 +266,24 @@ def test_the_notation() -> None:
         MambaSpec(32, mamba_cache_mode="align"),
         MambaSpec(4, mamba_cache_mode="none"),
     )
+    words = [
+        "full",
+        ("window", 9),
+        ("mamba", 32),
+        ("state", 32),
+        "state:none",
+        FullAttentionSpec(8),
+    ]
+    assert parse_groups(words, 4) == (
+        FullAttentionSpec(4),
+        SlidingWindowSpec(4, sliding_window=9),
+        *[MambaSpec(32, mamba_cache_mode="align")] * 2,
+        MambaSpec(4),
+        FullAttentionSpec(8),
+    )
+    assert PagedV1(8, groups=words[:3]) == PagedV1(8, groups="full,window:9,state/32")
+    with pytest.raises(UsageError, match=r"groups\[1\]"):
+        PagedV1(groups=["full", ("window", 0)])
     assert names_of(parse_groups("full,window:9*2")) == ["full", "window:9 (1)", "window:9 (2)"]
 
 
