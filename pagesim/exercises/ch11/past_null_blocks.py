@@ -6,7 +6,7 @@ entry of this table is 0, the null block. A kernel that was written for full att
 here: nobody writes into the null block, and it holds NaN.
 
 That kernel, `past_null_blocks`, had a mistake in two places. The code of both has been taken out,
-and a comment in each gap says what it did. Write it anew, so that the program reads only what its
+and a comment in each gap says what it did. Write it again, so that the program reads only what its
 query sees.
 
 `q` and `out` are `[num_seqs, DIM]` and the caches are `[num_blocks, BLOCK, DIM]`, all float32.
