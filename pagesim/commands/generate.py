@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pagesim.generation import engine as generation
     from pagesim.generation.shadow import ShadowedEngine
     from pagesim.generation.vocabulary import Vocabulary
-    from pagesim.kernels.tiny_llm import SamplingParams
+    from pagesim.kernels.tiny_llm import Model, SamplingParams
     from pagesim.simulation import Limits, Paged, PagedV1
 
 COUNT = Count()
@@ -182,7 +182,7 @@ def _engine(
     for where, text in asked:
         with _refusing(where):
             ids.append(_ids(text, words))
-    policy, limits, blocks = _memory(options, ids, longest)
+    policy, limits, blocks = _memory(network, options, ids, longest)
     engine = engine_on_pages(
         network,
         policy,
@@ -241,6 +241,7 @@ def _report(
         f"{count} tokens in {engine.steps} steps and {seconds:.2f} s, {engine.preemptions} "
         f"preemptions; {blocks} blocks of {block_size}"
     ]
+    lines += _by_group(engine, value)
     if misread:
         lines.append(
             f"Wrong: {', '.join(map(str, misread))}. Their attention read slots that nothing had "
@@ -248,6 +249,25 @@ def _report(
             f"--engine v1"
         )
     return value, lines
+
+
+def _by_group(engine: ShadowedEngine, value: JsonObject) -> list[str]:
+    """What the groups of layers held, which ``value`` is told too; or why there are none."""
+    from pagesim.generation.groups import held_by_group
+
+    if held := held_by_group(engine):
+        value["groups"] = [each._asdict() for each in held]
+        return [
+            f"  {each.name} ({each.layers} layer{'s' * (each.layers > 1)}): at most {each.blocks} "
+            "blocks at once"
+            for each in held
+        ]
+    if any(engine.model.config.windows) and value["engine"] == "v0":
+        return [
+            "  V0 has one table for all layers, so layers with a window keep all tokens as well; "
+            "--engine v1 frees those behind the window"
+        ]
+    return []
 
 
 def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:
@@ -285,9 +305,10 @@ def _sampling(options: Options) -> SamplingParams:
 
 
 def _memory(
-    options: Options, prompts: list[list[int]], longest: int | None
+    network: Model, options: Options, prompts: list[list[int]], longest: int | None
 ) -> tuple[Paged | PagedV1, Limits, int]:
     """The policy, the limits of a step, and how many blocks."""
+    from pagesim.generation.groups import with_groups_of
     from pagesim.simulation import Limits, Paged, PagedV1
 
     block_size, budget = options["block_size"], options["max_num_batched_tokens"]
@@ -295,7 +316,8 @@ def _memory(
     lengths = [len(prompt) + options["max_tokens"] for prompt in prompts]
     needed = members * sum(-(-length // block_size) for length in lengths)
     # Beyond them, 0.01 for the watermark, and what a group asks for before it goes on.
-    blocks = options["blocks"] or needed + needed // 50 + members
+    enough = needed + needed // 50 + members
+    blocks = options["blocks"] or enough
     limits = Limits(
         longest or max(lengths), options["max_num_seqs"] or min(256, budget or 256), budget
     )
@@ -303,7 +325,10 @@ def _memory(
     if options["engine"] == "v1":
         if mode == "swap" or options["cpu_blocks"]:
             raise BadInput("vLLM V1 does not swap: omit --preemption and --cpu-blocks")
-        return PagedV1(block_size, enable_prefix_caching=caching is not False), limits, blocks
+        v1 = with_groups_of(
+            network, PagedV1(block_size, enable_prefix_caching=caching is not False)
+        )
+        return v1, limits, options["blocks"] or enough * len(v1.groups or "1")
     mode = mode or ("swap" if members > 1 else None)
     cpu_blocks = options["cpu_blocks"]
     policy = Paged(

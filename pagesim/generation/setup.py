@@ -11,6 +11,7 @@ from pagesim.cache import CacheEngine, KVPool
 from pagesim.cache.attention_metadata import tokens_kept
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.generation.groups import with_groups_of
 from pagesim.simulation import Limits, Paged, PagedV1
 
 if TYPE_CHECKING:
@@ -85,8 +86,10 @@ def engine_on_pages(
     """Make an engine that generates with ``model``, in a pool of ``blocks`` blocks.
 
     ``policy`` and ``limits`` are as in `simulate`, and the server is the one that `simulate` uses;
-    it never fast-forwards. If ``record`` is True, ``engine.server.finish()`` returns a timeline.
-    ``engine`` is the class of the result: `pagesim.generation.engine.Engine`, or a subclass of it.
+    it never fast-forwards. V1 gives layers with a window a KV cache group of their own, unless the
+    policy has groups or a window; V0 keeps all tokens of all layers. If ``record`` is True,
+    ``engine.server.finish()`` returns a timeline. ``engine`` is the class of the result:
+    `pagesim.generation.engine.Engine`, or a subclass of it.
     The pool has the model's device and dtype. The pool for swapping is on the CPU and has
     ``num_cpu_blocks`` of the policy.
     """
@@ -109,8 +112,12 @@ def engine_on_pages(
             f"on {head.device}: choose another backend"
         )
     check_int("blocks", blocks, 1)
-    policy = replace(policy, fast_forward=False)
-    server: Any = policy.server(blocks * policy.block_size, limits, record=record)
+    server: Any
+    if isinstance(policy, PagedV1):
+        server = with_groups_of(model, policy).stepped(blocks, limits, record)
+    else:
+        policy = replace(policy, fast_forward=False)
+        server = policy.server(blocks * policy.block_size, limits, record=record)
     memory = memory_for(model, server, getattr(policy, "num_cpu_blocks", 0))
     return (engine or cast("type[E]", Engine))(model, server, memory, backend)
 

@@ -276,6 +276,14 @@ class PagedV1:
             return FastForwardV1Server(scheduler, cache)
         return PagedV1Server(scheduler, cache, record)
 
+    def stepped(self, blocks: int, limits: Limits, record: bool = False) -> PagedV1Server:
+        """Return a server with a pool of so many blocks, which computes every step."""
+        scheduler, cache = self._configs(self._smallest, limits)
+        cache = replace(cache, num_gpu_blocks=blocks)
+        if self.groups is not None:
+            return PagedV1GroupsServer(scheduler, cache, record, self._layers)
+        return PagedV1Server(scheduler, cache, record)
+
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
         limits = Limits.of_server(chunked=self.enable_chunked_prefill, **asdict(limits))
         blocks = None

@@ -13,12 +13,11 @@ consistent, and no step may compute too much.
 import sys
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pagesim.cache import AttentionMetadata, build_v1_metadata, slots_of
+from pagesim.sizing.kv_cache_spec import KVCacheSpec
 from pagesim.v1 import (
     CacheConfig,
     Request,
@@ -28,7 +27,8 @@ from pagesim.v1 import (
     SchedulerOutput,
     why_it_waits_forever,
 )
-from tests.cache.contents import LAYERS, SALTS, Bytes, Proof, print_counts
+from tests.cache.contents import SALTS, print_counts
+from tests.cache.worker_v1 import Step, Worker
 from tests.v1.world import check
 
 BLOCK_SIZE = 4
@@ -46,6 +46,7 @@ class Scene:
     caching: bool = True
     window: int | None = None
     retention: int | None = None
+    groups: tuple[KVCacheSpec, ...] | None = None
     blocks: int = 31
     budget: int = 16
     vocabulary: int = 2
@@ -90,32 +91,22 @@ STRUCK = Scene(
 )
 
 
-class Step(NamedTuple):
-    """A step in flight: what was decided, its batch, and the slots of those who ended meanwhile."""
-
-    output: SchedulerOutput
-    batch: AttentionMetadata
-    requests: dict[Any, Request]
-    wasted: list[NDArray[np.int64]]
-
-
-class Run(Proof):
+class Run(Worker):
     """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
-        super().__init__(scene, seed, Bytes(BLOCK_SIZE, scene.blocks), BLOCK_SIZE)
-        self.scheduler = Scheduler(
+        scheduler = Scheduler(
             SchedulerConfig(scene.budget, SEATS, MAX_LEN, **scene.steps),
             CacheConfig(
-                BLOCK_SIZE,
+                None if scene.groups else BLOCK_SIZE,  # type: ignore[arg-type]
                 scene.blocks,
                 enable_prefix_caching=scene.caching,
                 sliding_window=scene.window,
                 retention_interval=scene.retention,
+                groups=scene.groups,
             ),
         )
-        self.tables: dict[Any, list[int]] = {}
-        """As a worker has them: it is not told what falls out of a window."""
+        super().__init__(scene, seed, scheduler, BLOCK_SIZE)
         self._ended: list[list[int]] = []
         self._in_flight: deque[Step] = deque()
 
@@ -156,72 +147,15 @@ class Run(Proof):
         assert sorted(ids) == sorted(self.scheduler.requests)
         assert all(each.status is RequestStatus.RUNNING for each in running)
         assert all(each.status in IDLE for each in waiting)
-        tables = self.scheduler.kv_cache_manager.coordinator.single_type_managers[0].req_to_blocks
-        assert tables.keys() <= set(ids[: len(running)])
+        for manager in self.scheduler.kv_cache_manager.coordinator.single_type_managers:
+            assert manager.req_to_blocks.keys() <= set(ids[: len(running)])
 
-    # -- the worker --------------------------------------------------------------------------------
-
-    def build(self, output: SchedulerOutput) -> AttentionMetadata:
-        """The step's batch; a test puts something wrong here."""
-        return build_v1_metadata(output, self.scheduler)
-
-    def _begin(self, output: SchedulerOutput, requests: dict[Any, Request]) -> Step:
-        """Follow the tables, and find out what there is to compute."""
-        self._follow(output)
-        batch, counts = self.build(output), self.counts
-        for name, table in zip(batch.seq_ids, batch.block_tables.tolist(), strict=True):
-            known = self.tables[name]
-            assert all(a == b for a, b in zip(table, known, strict=False) if a >= 0), (table, known)
-            assert set(table[len(known) :]) <= {-1}
-            counts["null_entries"] += table[: len(known)].count(-1)
-        wasted, computed = [], self._computed(output)
-        for name in requests:
-            if name not in batch.seq_ids:  # it has ended meanwhile
-                end = computed[name] + output.num_scheduled_tokens[name]
-                span = range(computed[name], end)
-                wasted.append(slots_of(self.tables[name], span, BLOCK_SIZE))
-        counts["wasted"] += sum(map(len, wasted))
-        counts["chunks"] += len(batch.seq_ids) - len(batch.sample_rows)
-        counts["mixed_steps"] += batch.num_prefill_tokens > 0 < batch.num_decode_tokens
-        return Step(output, batch, requests, wasted)
-
-    def _follow(self, output: SchedulerOutput) -> None:
-        counts, known = self.counts, output.scheduled_cached_reqs
-        counts["preemptions"] += len(output.preempted_req_ids)
-        for name in output.finished_req_ids:
-            self.tables.pop(name, None)
-        for new in output.scheduled_new_reqs:
-            self.tables[new.req_id] = list(new.block_ids[0])
-            counts["hit_blocks"] += new.num_computed_tokens // BLOCK_SIZE
-        rows = zip(known.req_ids, known.new_block_ids, known.num_computed_tokens, strict=True)
-        for name, ids, computed in rows:
-            if name in known.resumed_req_ids:
-                self.tables[name] = []
-                counts["hit_again"] += computed // BLOCK_SIZE
-            self.tables[name] += ids[0] if ids else []
-
-    def _computed(self, output: SchedulerOutput) -> dict[Any, int]:
-        known = output.scheduled_cached_reqs
-        new = {each.req_id: each.num_computed_tokens for each in output.scheduled_new_reqs}
-        return new | dict(zip(known.req_ids, known.num_computed_tokens, strict=True))
+    # -- the model ---------------------------------------------------------------------------------
 
     def _finish(self, step: Step) -> None:
         """Compute a step, and tell the scheduler what it sampled."""
-        batch, tokens = step.batch, {}
-        for row, name in enumerate(batch.seq_ids):
-            begin, end = batch.query_start_loc[row : row + 2]
-            first = int(batch.context_lens[row])
-            tokens[name] = step.requests[name].all_token_ids[:first]
-            tokens[name] += batch.input_tokens[begin:end].tolist()
-            slots = batch.slot_mapping[begin:end]
-            self.bytes.write(slots, self.contents.of(name, tokens[name])[:, first:])
-        for slots in step.wasted:
-            noise = [[self.random.getrandbits(63) for _ in slots] for _ in range(2 * LAYERS)]
-            self.bytes.write(slots, np.array(noise, dtype=np.int64))
-        for row, name in enumerate(batch.seq_ids):
-            table, context = batch.block_tables[row].tolist(), int(batch.context_lens[row])
-            self._compare(f"request {name}", table, context, self.contents.of(name, tokens[name]))
-        sampled = {name: [self._sample(name, tokens[name])] for name in batch.sample_ids}
+        tokens = self._compute(step)
+        sampled = {name: [self._sample(name, tokens[name])] for name in step.batch.sample_ids}
         present = [request for request in step.requests.values() if not request.is_finished()]
         lengths = {name: step.requests[name].num_tokens for name in sampled}
         answer = self.scheduler.update_from_output(step.output, sampled)
@@ -250,7 +184,7 @@ class Run(Proof):
                 Request(
                     self.counts["requests"],
                     prompt,
-                    block_size=BLOCK_SIZE,
+                    block_size=self.hash_size,
                     max_tokens=self.random.randint(1, 24),
                     stop_token_ids=[STOP],
                     priority=self.random.randrange(3),

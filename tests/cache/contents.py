@@ -111,11 +111,17 @@ class Proof:
         oldest = 0 if window is None else max(0, context - window + 1)
         slots = slots_of(table, range(oldest, contents.shape[1]), self._block_size)
         differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0) | (slots < 0)
-        self.counts["reads"] += slots.size * 2 * LAYERS
+        self._note(name, table, contents.shape[1], oldest, differs)
+
+    def _note(
+        self, name: Any, table: list[int], length: int, oldest: int, differs: NDArray[np.bool_]
+    ) -> None:
+        """Positions from ``oldest`` on were read, and these differ."""
+        self.counts["reads"] += differs.size * 2 * LAYERS
         if differs.any():
             places = [oldest + int(i) for i in np.flatnonzero(differs)]
             self.wrong.append(
-                f"step {self.counts['steps']}: {name}, {contents.shape[1]} tokens in blocks "
+                f"step {self.counts['steps']}: {name}, {length} tokens in blocks "
                 f"{table}, reads wrong bytes at positions {places}"
             )
 

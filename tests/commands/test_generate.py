@@ -11,7 +11,7 @@ import torch
 import pagesim
 from pagesim.generation import engine_on_pages
 from pagesim.kernels import tiny_llm
-from pagesim.kernels.tiny_llm import by_hand, maps, save
+from pagesim.kernels.tiny_llm import by_hand, maps, save, weight_files
 from pagesim.simulation import Static
 from tests.commands.runs import Shell, run
 from tests.generation.serving import walks
@@ -65,6 +65,34 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
     error = generate.refusal(tmp_path, "--prompt", MAP)
     assert "is text, and" in error
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
+
+
+@pytest.fixture
+def hybrid(folder: Path, tmp_path: Path) -> Path:
+    """The same as a Qwen2, whose first layer has a window of three tokens."""
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 3}
+    del config["attention_bias"], config["mlp_bias"]
+    config["layer_types"] = ["sliding_attention", "full_attention"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    weights = {name: weight.contiguous() for name, weight in by_hand().weights.items()}
+    for name in [name for name in weights if name.split(".")[-2] in ("q_proj", "k_proj", "v_proj")]:
+        weights[name.replace(".weight", ".bias")] = torch.zeros(len(weights[name]))
+    weight_files.write(tmp_path / "model.safetensors", weights)
+    return tmp_path
+
+
+def test_a_model_with_a_window_says_what_each_group_held(hybrid: Path, generate: Shell) -> None:
+    given = hybrid, "--prompt", str(maps.encode(MAP)), "--block-size", 4
+    v1 = json.loads(generate(*given, "--engine", "v1", "--json"))
+    v0 = json.loads(generate(*given, "--engine", "v0", "--json"))
+    assert v1["answers"][0]["samples"] == v0["answers"][0]["samples"]
+    assert maps.decode(v1["answers"][0]["samples"][0]["tokens"]) == "kc."
+    window, full = v1["groups"]
+    assert (window["layers"], full["layers"]) == (1, 1)
+    assert 0 < window["blocks"] <= full["blocks"] and "groups" not in v0
+    assert len(generate(*given, "--engine", "v1").splitlines()) == 4
+    assert len(generate(*given, "--engine", "v0").splitlines()) == 3
 
 
 def test_numbers_of_a_run(generate: Shell) -> None:

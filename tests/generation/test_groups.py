@@ -11,9 +11,11 @@ import pytest
 import torch
 
 import pagesim
-from pagesim.generation.setup import memory_for
+from pagesim.generation.groups import held_by_group
+from pagesim.generation.setup import engine_on_pages, memory_for
 from pagesim.kernels.tiny_llm import Model, by_hand, maps
 from pagesim.kernels.tiny_llm.sampling import SamplingParams
+from pagesim.simulation import PagedV1
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.config import CacheConfig, SchedulerConfig
@@ -99,6 +101,31 @@ def test_layers_in_one_group_of_full_attention() -> None:
     given = asked("gemma")
     engine = served(given, engine_on(given.model, [FULL], 60))
     assert given.furthest(engine) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        ("all", [("window:6", 4)]),
+        ("beside", [("window:6", 2), ("full", 2)]),
+        ("gemma", [("window:7 (1)", 1), ("window:7 (2)", 1), ("window:7 (3)", 1), ("full", 1)]),
+    ],
+)
+def test_a_model_has_the_groups_of_its_layers(name: str, groups: list[tuple[str, int]]) -> None:
+    given = asked(name)
+    policy = PagedV1(SIZE)
+    engine = served(given, engine_on_pages(given.model, policy, blocks=300, engine=Watched))
+    held = held_by_group(engine)
+    if len(groups) == 1:
+        assert not held
+        assert engine.server.scheduler.cache_config.sliding_window == 6
+        return
+    assert [(each.name, each.layers) for each in held] == groups
+    assert engine.server.scheduler.cache_config.num_gpu_blocks == 300
+    full = max(each.blocks for each in held if each.name == "full")
+    assert all(0 < each.blocks <= full for each in held)
+    as_one = PagedV1(SIZE, groups=[FULL])
+    assert held_by_group(engine_on_pages(given.model, as_one, blocks=300))[0].layers == 4
 
 
 def test_the_circuit_by_hand_walks_on_two_groups() -> None:
