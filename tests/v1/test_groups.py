@@ -330,6 +330,20 @@ def test_g23_a_state_that_nobody_looks_for_is_one_block() -> None:
     assert model.tables("a") == [[1, 2, 3, 4, 5, 7], [6]]
 
 
+@pytest.mark.parametrize("checkpoints", [0, 1])
+def test_the_states_of_a_request_without_hashes_are_not_kept(checkpoints: int) -> None:
+    state = MambaSpec(
+        4,
+        mamba_cache_mode="align",
+        num_prefill_checkpoint_blocks=checkpoints,
+        prefill_checkpoint_alignment=checkpoints or None,
+    )
+    server = Server(FULL, state)
+    server.scheduler.add_request(Request("a", text(18), max_tokens=2))
+    assert sum(step.get("a", 0) for step in server.steps(4)) == 19
+    assert not server.scheduler.kv_cache_manager.block_pool.cached_block_hash_to_block
+
+
 # -- what always holds -----------------------------------------------------------------------------
 
 GROUPS = st.lists(
