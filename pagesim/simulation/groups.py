@@ -30,7 +30,7 @@ MOST = 64
 AMPLE = 1 << 50
 """Bytes in which any model's cache has blocks: its groups do not depend on them."""
 
-_GROUP = re.compile(r"(full|window|mamba)(?::(\w+))?(?:/(\d{1,9}))?(?:\*(\d{1,9}))?")
+_GROUP = re.compile(r"(full|window|mamba)(?::(\w+))?(?:/(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII)
 
 
 def parse_groups(text: str, block_size: int = 16) -> tuple[KVCacheSpec, ...]:
@@ -39,17 +39,19 @@ def parse_groups(text: str, block_size: int = 16) -> tuple[KVCacheSpec, ...]:
     for part in text.split(","):
         found = _GROUP.fullmatch(part.strip().lower())
         if found is None:
-            raise UsageError(f"{part.strip()!r} in groups is no group: write them {NOTATION}")
+            raise UsageError(f"{part.strip()!r:.80} in groups is no group: write them {NOTATION}")
         kind, detail, size, count = found.groups()
         times = int(count or 1)
         if not 1 <= times <= MOST or len(groups) + times > MOST:
-            raise UsageError(f"groups must name 1 to {MOST} groups, not {text!r}")
+            raise UsageError(f"groups must name 1 to {MOST} groups, not {text!r:.80}")
         groups += [_group(kind, detail, int(size or block_size), part.strip())] * times
     return tuple(groups)
 
 
 def _group(kind: str, detail: str | None, block_size: int, part: str) -> KVCacheSpec:
     if kind == "window" and detail is not None and detail.isdecimal():
+        if len(detail) > 9:
+            raise UsageError(f"{part!r:.80} in groups: a window has at most 9 digits")
         return SlidingWindowSpec(block_size, sliding_window=int(detail))
     if kind == "mamba" and detail in (None, "align", "none"):
         return MambaSpec(block_size, mamba_cache_mode=detail or "align")
@@ -60,7 +62,7 @@ def _group(kind: str, detail: str | None, block_size: int, part: str) -> KVCache
         "window": "a window has a number of tokens, as in window:1024",
         "mamba": 'states are kept ("mamba", "mamba:align") or not ("mamba:none")',
     }
-    raise UsageError(f"{part!r} in groups: {wants[kind]}")
+    raise UsageError(f"{part!r:.80} in groups: {wants[kind]}")
 
 
 def name_of(spec: KVCacheSpec) -> str:

@@ -22,7 +22,7 @@ def specs_of(groups: Iterable[GroupWord], block_size: int, caching: bool) -> lis
 
     UsageError names the group that is none.
     """
-    if isinstance(groups, str | KVCacheSpec):
+    if isinstance(groups, str | KVCacheSpec) or not isinstance(groups, Iterable):
         raise UsageError(f"groups must be a list of groups, not {groups!r:.80}")
     return [_spec(f"groups[{i}]", word, block_size, caching) for i, word in enumerate(groups)]
 

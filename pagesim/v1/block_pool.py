@@ -22,6 +22,7 @@ from pagesim.v1.kv_cache_utils import (
     BlockHashWithGroupId,
     FreeKVCacheBlockQueue,
     KVCacheBlock,
+    check_group_id,
 )
 from pagesim.v1.request import Request, check_block_size
 from pagesim.v1.state import read_pool
@@ -176,7 +177,11 @@ class BlockPool:
         """Return a block with this content for each group, or None unless every group has one."""
         blocks = []
         for group_id in kv_cache_group_ids:
-            key = block_hash + group_id.to_bytes(4) if group_id else block_hash
+            try:
+                key = block_hash + group_id.to_bytes(4) if group_id else block_hash
+            except OverflowError:
+                check_group_id("a group's id", group_id)
+                raise
             block = self.cached_block_hash_to_block.get_one_block(key)
             if block is None:
                 return None
@@ -199,7 +204,7 @@ class BlockPool:
         Null blocks are left out, and so are blocks whose entry in ``block_mask`` is False. If
         ``block_mask`` is given, its first entry belongs to the first of these blocks.
         """
-        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        check_group_id("kv_cache_group_id", kv_cache_group_id)
         hashes: Sequence[BlockHash] = request.block_hashes
         if block_size != self.hash_block_size:
             hashes = BlockHashListWithBlockSize(hashes, self.hash_block_size, block_size)
@@ -235,7 +240,7 @@ class BlockPool:
         ``replace``, or a hash of the block that covers fewer tokens, makes this its only key.
         Returns the key; None for the null block.
         """
-        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        check_group_id("kv_cache_group_id", kv_cache_group_id)
         check_bool("replace", replace)
         check_block_size(request, self.hash_block_size)
         self.check_own([block])

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import lcm
 
+from pagesim.checks import check_int
 from pagesim.journal.effects import LOOKUP, Name
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.block_pool import BlockPool
@@ -258,6 +259,9 @@ def get_kv_cache_coordinator(
     retention_interval: int | None = 0,
 ) -> KVCacheCoordinator:
     """The coordinator of these groups, on a pool of its own. UsageError names what is wrong."""
+    check_int("max_model_len", max_model_len, 1)
+    if max_in_flight_tokens is not None:
+        check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
     specs = check_groups(groups, hash_block_size, enable_caching, retention_interval)
     pool = BlockPool(num_gpu_blocks, enable_caching, hash_block_size)
     size = lcm(*(spec.block_size for spec in specs))

@@ -110,8 +110,6 @@ class KVCacheManager:
     ) -> None:
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
         check_fraction("watermark", watermark)
-        if max_in_flight_tokens is not None:
-            check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
         self.kv_cache_groups, hash_block_size = cache_groups(
             block_size, sliding_window, groups, hash_block_size
         )
@@ -265,7 +263,8 @@ class KVCacheManager:
         return self._tables[request_id]
 
     def _adopt(self, request_id: Name, hits: Blocks, num_computed_tokens: int) -> None:
-        """The tables begin with these hits."""
+        """The tables begin with these hits, which may end beyond max_model_len."""
+        self._num_slots[request_id] = num_computed_tokens
         if not self.journal.active:
             self.coordinator.allocate_new_computed_blocks(request_id, hits, num_computed_tokens)
             return

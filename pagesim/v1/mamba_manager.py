@@ -187,6 +187,8 @@ class AlignedMambaManager(MambaManager):
     ) -> None:
         if block.is_null or (block.key is not None and block.block_hash_num_tokens == num_tokens):
             return
+        if len(request.block_hashes) * self.block_pool.hash_block_size < num_tokens:
+            return  # a request without hashes, whose state nobody could find
         self.block_pool.cache_partial_block(
             request, block, num_tokens, self.kv_cache_group_id, self.block_size, replace
         )

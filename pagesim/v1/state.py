@@ -95,7 +95,7 @@ def read_pool(
     check_pool_size(pool.num_gpu_blocks)
     free = pool.free_block_queue.get_all_free_blocks()
     return State(
-        block_size=max((group.block_size for group in groups), default=pool.hash_block_size),
+        block_size=max(pool.block_sizes.values(), default=pool.hash_block_size),
         pools={"GPU": pool.num_gpu_blocks},
         caching=pool.enable_caching,
         tables=tables or {},
