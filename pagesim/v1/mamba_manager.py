@@ -17,20 +17,20 @@ from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
 from pagesim.v1.request import Request
 from pagesim.v1.single_type_kv_cache_manager import (
-    Found,
-    SingleTypeKVCacheManager,
-    by_group,
+    SlidingWindowManager,
     cdiv,
     num_to_touch,
 )
 
 
-class MambaManager(SingleTypeKVCacheManager):
-    """One block a request in mode "none": nobody looks for its state, which is never cached."""
+class MambaManager(SlidingWindowManager):
+    """One block a request in mode "none": nobody looks for its state, which is never cached.
 
-    def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
-        """The last token's state is all that the next one looks at."""
-        return max(num_computed_tokens - 1, 0)
+    The last token's state is all that the next one looks at, as in a window of two tokens.
+    """
+
+    def _get_sliding_window(self) -> int:
+        return 2
 
 
 class AlignedMambaManager(MambaManager):
@@ -54,34 +54,11 @@ class AlignedMambaManager(MambaManager):
     def new_step_starts(self) -> None:
         self.cached_blocks_this_step.clear()
 
-    def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
-    ) -> Found:
-        """The last state that is cached: nothing before it is needed."""
-        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
-        null = [self._null_block] * len(kv_cache_group_ids)
-        for index in range(min(max_length // self.block_size, len(hashes)) - 1, -1, -1):
-            can_end = (index + 1) * self.block_size % self.scheduler_block_size == 0
-            if can_end and (column := find(hashes[index])):
-                return by_group([null] * index + [column], len(null))
-        return by_group([], len(null))
-
     def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
         """The states where a prompt ends, or an interval; all without a retention_interval."""
-        mask = self._interval_mask(start, end)
-        for boundary in self.replay_boundaries(request) if mask is not None else ():
-            whole = boundary // self.scheduler_block_size * self.scheduler_block_size
-            if start <= (index := whole // self.block_size - 1) < end and mask is not None:
-                mask[index - start] = True
-        return mask
-
-    def _interval_mask(self, start: int, end: int) -> list[bool] | None:
         if self.retention_interval is None:
             return None
-        period = self.retention_interval // self.block_size
-        if self.retention_interval and period <= 1:
-            return None
-        return [period > 0 and (index + 1) % period == 0 for index in range(start, end)]
+        return super().reachable_block_mask(request, start, end)
 
     # -- how many blocks, and which --------------------------------------------------------------
 
@@ -174,10 +151,9 @@ class AlignedMambaManager(MambaManager):
 
     def _cache_checkpoint(self, request: Request, table: list[KVCacheBlock]) -> None:
         position, entry = self.checkpoints[request.request_id]
-        size = self.scheduler_block_size
-        mask = self._interval_mask(position // self.block_size - 1, position // self.block_size)
-        ends = (request.num_prompt_tokens - 1) // size * size, request.shared_prefix_boundary
-        if mask is None or mask[0] or position in ends:
+        end = position // self.block_size
+        mask = self.reachable_block_mask(request, end - 1, end)
+        if mask is None or mask[0]:
             self._cache_state(request, table[entry], position, replace=True)
         else:
             self.block_pool.evict_blocks([table[entry].block_id])
