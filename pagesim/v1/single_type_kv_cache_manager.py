@@ -70,6 +70,10 @@ class SingleTypeKVCacheManager:
         """Blocks without which a request of ``num_tokens`` tokens can never be computed whole."""
         return min(cdiv(num_tokens, self.block_size), self.max_admission_blocks_per_request)
 
+    def states_written(self, request_id: Name, num_tokens: int) -> list[tuple[int, int]] | None:
+        """After how many tokens a step keeps a state, and in which entry; None if it keeps rows."""
+        return None
+
     # -- what a request finds --------------------------------------------------------------------
 
     def find_longest_cache_hit(

@@ -126,41 +126,19 @@ def note_written(
     start: int,
     end: int,
     num_new_blocks: int,
+    states: Iterable[tuple[int, int]] | None = None,
 ) -> None:
     """Positions ``start`` to ``end`` are written; the table's last blocks are new.
 
-    Tokens that are sampled later are told later.
+    Tokens that are sampled later are told later. In a table of ``states``, those are written that a
+    step keeps: after how many tokens, and in which entry.
     """
     journal.note((KNOWN, owner, owner.all_token_ids, end))
     journal.note((APPEND, owner, start, []))
-    while start < end:
-        stop = min(end, (start // block_size + 1) * block_size)
-        journal.note((WRITE, table[start // block_size].block_id, stop - start))
-        start = stop
-    if num_new_blocks:
-        _note_entries(journal, owner, table, len(table) - num_new_blocks)
-
-
-def note_state_written(
-    journal: Journal,
-    owner: Owner,
-    table: Table,
-    block_size: int,
-    start: int,
-    end: int,
-    num_new_blocks: int,
-    checkpoint: tuple[int, int] | None = None,
-) -> None:
-    """:func:`note_written` for a table of states, of which only the last one of a step is kept.
-
-    ``checkpoint`` is another one inside the step: after how many tokens, and in which entry.
-    """
-    journal.note((KNOWN, owner, owner.all_token_ids, end))
-    journal.note((APPEND, owner, start, []))
-    ends = [(end, (end - 1) // block_size)]
-    if checkpoint is not None and start < checkpoint[0] < end:
-        ends.insert(0, checkpoint)
-    for stop, entry in ends:
+    if states is None:
+        entries = range(start // block_size, -(-end // block_size))
+        states = ((min(end, (entry + 1) * block_size), entry) for entry in entries)
+    for stop, entry in states:
         if start < stop and not table[entry].is_null:
             journal.note((WRITE, table[entry].block_id, stop - start))
             start = stop
