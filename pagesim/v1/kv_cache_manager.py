@@ -193,7 +193,18 @@ class KVCacheManager:
         free = self.block_pool.get_num_free_blocks()
         if request.status is not RUNNING and has_scheduled_reqs:
             free -= self.watermark_blocks
-        if full_sequence_must_fit and free < self._num_blocks_of_all(request, hits, total_computed):
+        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
+        if full_sequence_must_fit and free < tables.get_num_blocks_to_allocate(
+            request_id,
+            whole := min(request.num_tokens, self.max_model_len),
+            hits,
+            0,
+            total_computed,
+            total_computed,
+            whole,
+            True,
+            prefill_end,
+        ):
             return None
         if self._drops_blocks:
             in_flight = request.num_in_flight_tokens
@@ -202,7 +213,6 @@ class KVCacheManager:
             free += self.block_pool.get_num_free_blocks() - before
         end = min(total_computed + num_new_tokens, self.max_model_len)
         need = min(end + num_lookahead_tokens, self.max_model_len)
-        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
         num_blocks = tables.get_num_blocks_to_allocate(
             request_id, need, hits, 0, computed, computed, end, False, prefill_end
         )
@@ -222,14 +232,6 @@ class KVCacheManager:
             # Slots ahead of the known tokens hold nothing yet.
             tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
         return KVCacheBlocks(new_blocks) if num_blocks else self.empty_kv_cache_blocks
-
-    def _num_blocks_of_all(self, request: Request, hits: Blocks, num_computed_tokens: int) -> int:
-        """Free blocks that the whole request takes."""
-        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
-        full, done = min(request.num_tokens, self.max_model_len), num_computed_tokens
-        return self.coordinator.get_num_blocks_to_allocate(
-            request.request_id, full, hits, 0, done, done, full, True, prefill_end
-        )
 
     def _prefill_end(self, request: Request) -> int:
         """From where the request decodes; one that was preempted computes its output again.

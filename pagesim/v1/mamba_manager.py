@@ -105,7 +105,7 @@ class AlignedMambaManager(MambaManager):
     def get_mamba_prefill_checkpoint_position(
         self, start: int, end: int, prefill_end: int
     ) -> int | None:
-        """After how many tokens a chunk from ``start`` to ``end`` can keep a state; None if it cannot."""
+        """After how many tokens the chunk ``start`` to ``end`` can keep a state; None: nowhere."""
         alignment, size = self.kv_cache_spec.prefill_checkpoint_alignment, self.scheduler_block_size
         if not self.kv_cache_spec.num_prefill_checkpoint_blocks or alignment is None:
             return None

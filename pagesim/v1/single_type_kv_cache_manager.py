@@ -155,7 +155,10 @@ class SingleTypeKVCacheManager:
         num_full = min(num_full, num_hashed // self.block_size)
         if num_cached >= num_full:
             return
-        table = self._table_of(request)
+        if (table := self.req_to_blocks.get(request.request_id)) is None:
+            raise UsageError(
+                f"request {request.request_id!r} has no table: call allocate_slots() first"
+            )
         self.block_pool.cache_full_blocks(
             request,
             table,
@@ -166,13 +169,6 @@ class SingleTypeKVCacheManager:
             self.reachable_block_mask(request, num_cached, num_full),
         )
         self.num_cached_block[request.request_id] = num_full
-
-    def _table_of(self, request: Request) -> list[KVCacheBlock]:
-        if (table := self.req_to_blocks.get(request.request_id)) is None:
-            raise UsageError(
-                f"request {request.request_id!r} has no table: call allocate_slots() first"
-            )
-        return table
 
     def replay_boundaries(self, request: Request) -> set[int]:
         """After which tokens a request like this one may go on: where a hit must be possible."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
@@ -27,36 +27,18 @@ NULL_BLOCK = 0
 Table = Sequence[KVCacheBlock]
 
 
-class Owner(Protocol):
-    """What stands for a table in the rows of a journal: a request, or its part in one group."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def request_id(self) -> Name: ...
-
-    @property
-    def all_token_ids(self) -> list[int]: ...
-
-
 class GroupTable:
     """A request's table in one of several groups."""
 
-    __slots__ = ("__weakref__", "group_id", "name", "request")
+    __slots__ = ("__weakref__", "all_token_ids", "name", "request_id")
 
     def __init__(self, request: Request, group_id: int) -> None:
-        self.request, self.group_id = request, group_id
+        self.request_id, self.all_token_ids = request.request_id, request.all_token_ids
         self.name = table_name(request.request_id, group_id)
 
-    @property
-    def request_id(self) -> Name:
-        """The id of the request."""
-        return self.request.request_id
 
-    @property
-    def all_token_ids(self) -> list[int]:
-        """The tokens of the request."""
-        return self.request.all_token_ids
+Owner = Request | GroupTable
+"""What stands for a table in the rows of a journal: a request, or its part in one group."""
 
 
 def check_name(request_id: Name, taken: Container[Name]) -> None:
