@@ -13,6 +13,7 @@ Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_coordinator.py``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from math import lcm
 
@@ -203,6 +204,9 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
             kinds.values(), key=lambda ids: not isinstance(managers[ids[0]], FullAttentionManager)
         )
         """Ids of groups with equal specs, which are looked up together; full attention first."""
+        first = managers[self.kinds[0][0]]
+        self._settles_at_once = len(self.kinds) == 2 and isinstance(first, FullAttentionManager)
+        """With full attention and one other kind, the other's hit is one for both."""
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -228,7 +232,7 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
                 if self.block_pool.journal.active:
                     self.block_pool.journal.note((LOOKUP, tuple(group_ids), asked, hit))
                 longest = max(longest, hit)
-            if hit >= candidate or self._is_settled_at_once:
+            if hit >= candidate or self._settles_at_once:
                 break
         for manager in self.single_type_managers:
             if isinstance(manager, FullAttentionManager):
@@ -236,12 +240,6 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
                 found[group_id] = found[group_id][: hit // manager.block_size]
         blocks_by_group = tuple(found[i] for i in range(len(self.single_type_managers)))
         return blocks_by_group, hit, longest - hit
-
-    @property
-    def _is_settled_at_once(self) -> bool:
-        """Whether full attention and one other kind are all: the other's hit is one for both."""
-        first = self.single_type_managers[self.kinds[0][0]]
-        return len(self.kinds) == 2 and isinstance(first, FullAttentionManager)
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Cache what ends where a hit could end: at a multiple of all block sizes."""
@@ -269,18 +267,17 @@ def get_kv_cache_coordinator(
     pool.block_sizes = {group_id: spec.block_size for group_id, spec in enumerate(specs)}
     managers: list[SingleTypeKVCacheManager] = []
     for group_id, spec in enumerate(specs):
-        common = pool, group_id, size, retention_interval
+        kind: type[SingleTypeKVCacheManager] = FullAttentionManager
+        most = sys.maxsize
         if isinstance(spec, SlidingWindowSpec):
-            most = spec.blocks_for(max_model_len, most_in_flight)
-            managers.append(SlidingWindowManager(spec, *common, most))
+            kind, most = SlidingWindowManager, spec.blocks_for(max_model_len, most_in_flight)
         elif isinstance(spec, MambaSpec):
-            aligned = spec.mamba_cache_mode == "align"
-            managers.append((AlignedMambaManager if aligned else MambaManager)(spec, *common))
-        else:
-            is_coarse = spec.block_size > hash_block_size
-            kind = CoarseFullAttentionManager if is_coarse else FullAttentionManager
-            managers.append(kind(spec, *common))
+            kind = AlignedMambaManager if spec.mamba_cache_mode == "align" else MambaManager
+        elif spec.block_size > hash_block_size:
+            kind = CoarseFullAttentionManager
+        managers.append(kind(spec, pool, group_id, size, retention_interval, most))
     if not enable_caching:
         return KVCacheCoordinatorNoPrefixCache(pool, managers)
-    is_one = len(managers) == 1
-    return (UnitaryKVCacheCoordinator if is_one else HybridKVCacheCoordinator)(pool, managers)
+    if len(managers) == 1:
+        return UnitaryKVCacheCoordinator(pool, managers)
+    return HybridKVCacheCoordinator(pool, managers)
