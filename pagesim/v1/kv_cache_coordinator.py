@@ -44,6 +44,7 @@ class KVCacheCoordinator:
         self.single_type_managers = tuple(managers)
         self.scheduler_block_size = lcm(*(each.block_size for each in managers))
         self.no_blocks: Blocks = tuple([] for _ in managers)
+        self._only = managers[0] if len(managers) == 1 else None
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -70,17 +71,20 @@ class KVCacheCoordinator:
 
         There are no encoders and no connectors here, whose numbers are the fourth and the sixth.
         """
-        needed = 0
-        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
-            needed += manager.get_num_blocks_to_allocate(
+        if self._only is not None:
+            return self._only.get_num_blocks_to_allocate(
                 request_id,
                 num_tokens,
-                hits,
+                new_computed_blocks[0],
                 total_computed_tokens,
                 num_tokens_main_model,
                 apply_admission_cap,
                 prefill_end,
             )
+        more = total_computed_tokens, num_tokens_main_model, apply_admission_cap, prefill_end
+        needed = 0
+        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
+            needed += manager.get_num_blocks_to_allocate(request_id, num_tokens, hits, *more)
         return needed
 
     def most_blocks_at_once(self, num_tokens: int) -> int:
@@ -159,35 +163,12 @@ class UnitaryKVCacheCoordinator(KVCacheCoordinator):
 
     def __init__(self, block_pool: BlockPool, managers: Sequence[SingleTypeKVCacheManager]) -> None:
         super().__init__(block_pool, managers)
-        (self._manager,) = managers
-        self.cache_blocks = self._manager.cache_blocks  # type: ignore[assignment, method-assign]
-
-    def get_num_blocks_to_allocate(
-        self,
-        request_id: Name,
-        num_tokens: int,
-        new_computed_blocks: Blocks,
-        num_encoder_tokens: int,
-        total_computed_tokens: int,
-        num_local_computed_tokens: int,
-        num_tokens_main_model: int,
-        apply_admission_cap: bool = False,
-        prefill_end: int = 0,
-    ) -> int:
-        return self._manager.get_num_blocks_to_allocate(
-            request_id,
-            num_tokens,
-            new_computed_blocks[0],
-            total_computed_tokens,
-            num_tokens_main_model,
-            apply_admission_cap,
-            prefill_end,
-        )
+        self.cache_blocks = managers[0].cache_blocks  # type: ignore[assignment, method-assign]
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Blocks, int, int]:
-        manager = self._manager
+        (manager,) = self.single_type_managers
         (found,) = manager.find_longest_cache_hit(block_hashes, max_cache_hit_length, (0,))
         return (found,), len(found) * manager.block_size, 0
 
