@@ -38,19 +38,19 @@ RUNS = (
 )
 
 
-def is_path(source: Any) -> TypeGuard[str | PathLike[str]]:
+def is_path(source: object) -> TypeGuard[str | PathLike[str]]:
     """Whether it names a file."""
     return isinstance(source, str | PathLike)
 
 
-def cannot(figure: str, source: Any, wanted: str) -> TypeError:
+def cannot(figure: str, source: object, wanted: str) -> TypeError:
     """The error for something that a figure does not draw, with the way out."""
     kind = type(source).__name__
     article = "an" if kind[0].lower() in "aeiou" else "a"
     return TypeError(f"{figure} cannot draw {article} {kind}: give {wanted}")
 
 
-def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Facts:
+def report(figure: str, source: object, keys: Iterable[str], made_by: str) -> Facts:
     """Plain data with ``keys``: given as such, in a JSON file, or by ``as_dict()``.
 
     TypeError for anything else, UsageError for data that lack a key; both name what makes the data.

@@ -143,5 +143,5 @@ def require(plan: Plan, facts: Facts) -> None:
             )
 
 
-def _words(fact: Any) -> str:
+def _words(fact: object) -> str:
     return " ".join(map(str, fact)) if isinstance(fact, tuple) else str(fact)

@@ -228,7 +228,7 @@ def _positive(key: str, value: Any) -> float:
     return float(value)
 
 
-def _tokens(key: str, value: Any) -> tuple[int, ...]:
+def _tokens(key: str, value: object) -> tuple[int, ...]:
     tokens = value if isinstance(value, list) else [value]
     if not all(type(token) is int and token >= 0 for token in tokens):
         raise CheckpointError(f"{key} must be one token id or a list, not {quoted(value)}")

@@ -171,7 +171,7 @@ def _option(engines: Engines) -> Callable[[Command], Command]:
     return click.option(*flags, type=Count(least), help=text)
 
 
-def _words(default: Any) -> str:
+def _words(default: object) -> str:
     if isinstance(default, bool):
         return "on" if default else "off"
     return "none" if default is None else str(default)

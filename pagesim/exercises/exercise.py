@@ -161,13 +161,13 @@ class Exercise:
         names = inspect.signature(reference).parameters
         return ", ".join(f"{n} = {shown(v, 120)}" for n, v in zip(names, case.args, strict=False))
 
-    def _same(self, yours: Any, expected: Any) -> bool:
+    def _same(self, yours: object, expected: object) -> bool:
         try:
             return bool(self.same(yours, expected))
         except Exception:  # a value of another shape or type may do anything
             return False
 
-    def _why(self, case: Case, yours: Any, expected: Any) -> str:
+    def _why(self, case: Case, yours: object, expected: object) -> str:
         nan = has_nan(yours) and not has_nan(expected)
         prefix = "Your result contains NaN. " if nan else ""
         if kind := wrong_type(yours, expected):

@@ -44,7 +44,7 @@ class Cell:
             self._function = _run(self.text, self.__name__, namespace)
         return self._function
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         return self.load()(*args)
 
 

@@ -100,10 +100,10 @@ def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
     def worded(case: Case) -> Case:
         return replace(case, words=asked(words, case.args)) if words and not case.words else case
 
-    def reason(case: Case, yours: Any, right: Any) -> str:
+    def reason(case: Case, yours: object, right: object) -> str:
         return str(asked(why, case.args, yours=plain(yours), right=right, tag=case.tag))
 
-    def expected(*args: Any) -> Any:
+    def expected(*args: object) -> Any:
         right = oracle(*args)[0] if both else oracle(*args)
         if isinstance(right, Goal) and right.accepts is None:
             return replace(right, accepts=lambda yours: not reason(Case(args), yours, right))

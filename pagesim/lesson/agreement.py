@@ -47,7 +47,7 @@ def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
     return bool(mine == truth)
 
 
-def unlike(mine: Any, truth: Any) -> str:
+def unlike(mine: object, truth: object) -> str:
     """What was asked for and what was written, if these are of two kinds; else nothing."""
     mine, truth = _alike(mine, truth)
     if isinstance(mine, Mapping) and isinstance(truth, Mapping):
@@ -72,7 +72,7 @@ def _alike(mine: Any, truth: Any) -> tuple[Any, Any]:
     return plain(mine), truth
 
 
-def _depth(value: Any) -> int:
+def _depth(value: object) -> int:
     """0 for one thing, 1 for a list of things, 2 for a list of lists."""
     if not isinstance(value, list | tuple | Set):
         return 0
@@ -105,14 +105,14 @@ def _is_near(mine: float, truth: float, within: float) -> bool:
         return mine == truth
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     for kind, words in _KINDS:
         if isinstance(value, kind):
             return words
     return f"a {type(value).__name__}"
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A tuple as a list, and a NumPy or torch value as the Python value."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return list(value) if isinstance(value, tuple | range) else value

@@ -24,7 +24,7 @@ NONE_YET = "No prediction yet. Write yours in place of None, and run this cell a
 class Prediction:
     """One prediction and its verdict; its ``repr`` shows the verdict, never the truth."""
 
-    def __init__(self, name: str, mine: Any, truth: Callable[[], Any], within: float) -> None:
+    def __init__(self, name: str, mine: object, truth: Callable[[], Any], within: float) -> None:
         self.name, self.mine, self.truth, self.within = name, mine, truth, within
         parts = mine.values() if isinstance(mine, Mapping) else [mine]
         self.is_written = all(part is not None for part in parts)
@@ -69,7 +69,7 @@ class Answer:
         self._captured.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *raised: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
         self._captured.__exit__(kind, *raised)
         if kind is None:
             display(self)
@@ -90,7 +90,9 @@ class Answer:
         }
 
 
-def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0.0) -> Prediction:
+def predict(
+    name: str, mine: object, truth: Callable[[], Any], *, within: float = 0.0
+) -> Prediction:
     """Compare a prediction with the truth, which ``truth()`` takes from the run.
 
     ``mine`` is a number, a word, a list, a set (if the order does not matter), or a dict of these.
@@ -105,7 +107,7 @@ def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0
     return Prediction(name, mine, truth, within)
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     value = plain(value)
     if isinstance(value, float):
         return f"{value:.4g}"

@@ -54,7 +54,7 @@ class Machine:
                 pool = Pool.for_card(model, gpu, tp)
         return cls(pool, model, gpu, tp)
 
-    def keywords(self, policy: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    def keywords(self, policy: object, options: Mapping[str, Any]) -> dict[str, Any]:
         """``options`` of `simulate` with the pool, the clock, and for V1 the limits of a step.
 
         Those are of its API server on this GPU: see `Limits.of_server`.

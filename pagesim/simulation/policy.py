@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.baseline import BaselineServer
-from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
@@ -26,8 +25,8 @@ from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
-from pagesim.simulation.recorded import RecordedMemory, check_addressed
 from pagesim.simulation.serving import Server
+from pagesim.simulation.unpaged import Contiguous, Own, Static, Token
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
 from pagesim.sizing.model import ModelSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -300,84 +299,6 @@ def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:
     if wanted:
         refuse(reason)
     return reason is None and wanted is not False
-
-
-class _Unpaged:
-    """The server that all policies without pages share."""
-
-    __slots__ = ()
-
-    def server(
-        self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
-    ) -> Server:
-        """UsageError if the memory cannot be recorded."""
-        longest, seats = limits.max_model_len, limits.max_num_seqs
-        memory = self.memory(slots, longest)
-        if not record:
-            return BaselineServer(memory, longest, seats, limits.budget)
-        recorded = RecordedMemory(check_addressed(memory, self), requests)
-        return BaselineServer(recorded, longest, seats, limits.budget, recorded.finish)
-
-    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """The memory itself, empty."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Contiguous(_Unpaged):
-    """One contiguous allocation per request; ``sizing`` sets its length.
-
-    "max" reserves the longest sequence that the model allows, "pow2" the prompt and the output
-    rounded up to a power of two, and "oracle" exactly the prompt and the output.
-    """
-
-    sizing: str = "max"
-
-    def __post_init__(self) -> None:
-        if self.sizing not in SIZINGS:
-            raise UsageError(f"sizing must be one of {', '.join(SIZINGS)}, not {self.sizing!r}")
-
-    @property
-    def name(self) -> str:
-        return self.sizing
-
-    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        return ContiguousPolicy(slots, max_model_len, self.sizing)
-
-
-@dataclass(frozen=True, slots=True)
-class Static(_Unpaged):
-    """Batches that begin and end together."""
-
-    name: ClassVar[str] = "static"
-
-    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        return StaticPolicy(slots, max_model_len)
-
-
-@dataclass(frozen=True, slots=True)
-class Token(_Unpaged):
-    """Slots one by one."""
-
-    name: ClassVar[str] = "token"
-
-    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        return TokenPolicy(slots)
-
-
-@dataclass(frozen=True, slots=True)
-class Own(_Unpaged):
-    """A memory policy of the caller, with its own pool."""
-
-    given: MemoryPolicy
-
-    @property
-    def name(self) -> str:
-        return type(self.given).__name__
-
-    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """The given policy: it can serve one workload."""
-        return self.given
 
 
 POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {

@@ -22,9 +22,10 @@ from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
-from pagesim.simulation.policy import Own, Policy, policy_of
+from pagesim.simulation.policy import Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
+from pagesim.simulation.unpaged import Own
 from pagesim.simulation.waste import WasteLog
 from pagesim.simulation.waste_groups import GroupsWaste
 from pagesim.sizing.pool import Pool

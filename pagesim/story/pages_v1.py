@@ -12,7 +12,7 @@ from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.group_words import Groups, parse_groups
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.kv_cache_utils import KVCacheBlock
-from pagesim.v1.mamba_manager import mamba_block_aligned_split
+from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_split
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.single_type_kv_cache_manager import cdiv
 
@@ -57,8 +57,8 @@ class V1Pages:
             watermark,
             groups=specs,
         )
-        states = [spec for spec in specs or () if isinstance(spec, MambaSpec)]
-        self._aligned = [spec for spec in states if spec.mamba_cache_mode == "align"]
+        tables = self.manager.coordinator.single_type_managers
+        self._aligned = [each for each in tables if isinstance(each, AlignedMambaManager)]
         self._computed: dict[Request, int] = {}
         """How many tokens of each a batch has computed, or a hit has found."""
 
@@ -103,13 +103,7 @@ class V1Pages:
         ends: list[int] = []
         while start < request.num_tokens:
             start += mamba_block_aligned_split(
-                self._aligned,
-                self.manager.block_size,
-                self.manager.block_pool.hash_block_size,
-                request,
-                start,
-                request.num_tokens - start,
-                sys.maxsize,
+                self._aligned, request, start, request.num_tokens - start, sys.maxsize
             )
             ends.append(start)
         return ends

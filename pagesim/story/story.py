@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pagesim.checks import check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
-from pagesim.journal.effects import Name, is_name
+from pagesim.journal.effects import Name, check_pool_size, is_name
 from pagesim.story.pages_v0 import V0Pages
 from pagesim.story.pages_v1 import V1Pages
 from pagesim.timeline.record import record as recording
@@ -56,6 +56,8 @@ class Story:
         sizes = gpu_blocks, cpu_blocks, block_size, caching, watermark, sliding_window
         if groups is not None and engine == "v0":
             raise UsageError("V0 has one kind of memory: give groups with engine='v1'")
+        if record and type(gpu_blocks) is int and type(cpu_blocks) is int:
+            check_pool_size(gpu_blocks + cpu_blocks)  # before they are all made
         self._pages = V1Pages(*sizes, groups) if engine == "v1" else V0Pages(*sizes)
         self.manager: Any = self._pages.manager
         """What does the work: a `SelfAttnBlockSpaceManager`, or V1's `KVCacheManager`."""

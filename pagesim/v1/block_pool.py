@@ -22,6 +22,7 @@ from pagesim.v1.kv_cache_utils import (
     BlockHashWithGroupId,
     FreeKVCacheBlockQueue,
     KVCacheBlock,
+    check_group_id,
 )
 from pagesim.v1.request import Request, check_block_size
 from pagesim.v1.state import read_pool
@@ -176,7 +177,11 @@ class BlockPool:
         """Return a block with this content for each group, or None unless every group has one."""
         blocks = []
         for group_id in kv_cache_group_ids:
-            key = block_hash + group_id.to_bytes(4) if group_id else block_hash
+            try:
+                key = block_hash + group_id.to_bytes(4) if group_id else block_hash
+            except OverflowError:
+                check_group_id("a group's id", group_id)
+                raise
             block = self.cached_block_hash_to_block.get_one_block(key)
             if block is None:
                 return None
@@ -199,19 +204,45 @@ class BlockPool:
         Null blocks are left out, and so are blocks whose entry in ``block_mask`` is False. If
         ``block_mask`` is given, its first entry belongs to the first of these blocks.
         """
-        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        check_group_id("kv_cache_group_id", kv_cache_group_id)
+        check_block_size(request, self.hash_block_size)
+        start, end, table = num_cached_blocks, num_full_blocks, blocks
+        if start < 0 or end > len(table):
+            raise UsageError(
+                f"blocks from {start} up to {end} cannot be cached: the table of request "
+                f"{request.request_id!r} has {len(table)}"
+            )
+        if block_mask is not None and len(block_mask) < end - start:
+            raise UsageError(
+                f"block_mask has {len(block_mask)} entries: it must have one for each block from "
+                f"{start} up to {end}"
+            )
         hashes: Sequence[BlockHash] = request.block_hashes
         if block_size != self.hash_block_size:
             hashes = BlockHashListWithBlockSize(hashes, self.hash_block_size, block_size)
-        for index in self._to_cache(
-            request, blocks, num_cached_blocks, num_full_blocks, block_size, block_mask
-        ):
-            if blocks[index].key is not None:  # the hash of fewer tokens
-                self._maybe_evict_cached_block(blocks[index])
+        chosen = [
+            index
+            for index in range(start, end)
+            if not table[index].is_null and (block_mask is None or block_mask[index - start])
+        ]
+        seen = set()
+        for index in chosen:
+            block = table[index]
+            covered = block.block_hash_num_tokens if block.key is not None else 0
+            is_cached = covered >= (index + 1) * block_size
+            if index >= len(hashes) or is_cached or block in seen:
+                why = "is not full" if index >= len(hashes) else "is already cached"
+                raise UsageError(
+                    f"block {block.block_id}, entry {index} of the table of request "
+                    f"{request.request_id!r}, {why}"
+                )
+            seen.add(block)
+        for index in chosen:
+            self._maybe_evict_cached_block(table[index])  # the hash of fewer tokens
             key = hashes[index]
             if kv_cache_group_id:
                 key = BlockHashWithGroupId(key, kv_cache_group_id)
-            self._set_key(blocks[index], key, (index + 1) * block_size)
+            self._set_key(table[index], key, (index + 1) * block_size)
 
     def _set_key(self, block: KVCacheBlock, key: BlockHash, num_tokens: int) -> None:
         block.set_block_hash(key, num_tokens)
@@ -235,7 +266,7 @@ class BlockPool:
         ``replace``, or a hash of the block that covers fewer tokens, makes this its only key.
         Returns the key; None for the null block.
         """
-        check_int("kv_cache_group_id", kv_cache_group_id, 0)
+        check_group_id("kv_cache_group_id", kv_cache_group_id)
         check_bool("replace", replace)
         check_block_size(request, self.hash_block_size)
         self.check_own([block])
@@ -260,46 +291,6 @@ class BlockPool:
             self.cached_block_hashes_by_block.setdefault(block.block_id, set()).add(key)
             self.cached_block_hash_to_block.insert(key, block)
         return key
-
-    def _to_cache(
-        self,
-        request: Request,
-        blocks: Sequence[KVCacheBlock],
-        start: int,
-        end: int,
-        block_size: int,
-        block_mask: Sequence[bool] | None,
-    ) -> list[int]:
-        """The entries of a table to cache; UsageError unless each is full and not cached yet."""
-        check_block_size(request, self.hash_block_size)
-        if start < 0 or end > len(blocks):
-            raise UsageError(
-                f"blocks from {start} up to {end} cannot be cached: the table of request "
-                f"{request.request_id!r} has {len(blocks)}"
-            )
-        if block_mask is not None and len(block_mask) < end - start:
-            raise UsageError(
-                f"block_mask has {len(block_mask)} entries: it must have one for each block from "
-                f"{start} up to {end}"
-            )
-        chosen = [
-            index
-            for index in range(start, end)
-            if not blocks[index].is_null and (block_mask is None or block_mask[index - start])
-        ]
-        full, seen = len(request.block_hashes) * self.hash_block_size // block_size, set()
-        for index in chosen:
-            block = blocks[index]
-            covered = block.block_hash_num_tokens if block.key is not None else 0
-            is_cached = covered >= (index + 1) * block_size
-            if index >= full or is_cached or block in seen:
-                why = "is not full" if index >= full else "is already cached"
-                raise UsageError(
-                    f"block {block.block_id}, entry {index} of the table of request "
-                    f"{request.request_id!r}, {why}"
-                )
-            seen.add(block)
-        return chosen
 
     def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
         """Forget what a block caches; False if that is nothing."""

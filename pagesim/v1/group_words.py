@@ -35,7 +35,9 @@ GroupWord = str | tuple[str, int] | KVCacheSpec
 Groups = str | Iterable[GroupWord]
 """Groups as a user may give them."""
 
-_GROUP = re.compile(r"(full|window|state|mamba)(?::(\w+))?(?:/(\d{1,9}))?(?:\*(\d{1,9}))?")
+_GROUP = re.compile(
+    r"(full|window|state|mamba)(?::(\w+))?(?:/(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII
+)
 
 
 def parse_groups(
@@ -46,7 +48,7 @@ def parse_groups(
     UsageError names the part that is no group. Without ``caching``, states that are kept for it are
     refused.
     """
-    if isinstance(groups, KVCacheSpec):
+    if isinstance(groups, KVCacheSpec) or not isinstance(groups, Iterable):
         raise UsageError(f"groups must be a list of groups, not {groups!r:.80}")
     is_text = isinstance(groups, str)
     found: list[KVCacheSpec] = []
@@ -54,7 +56,7 @@ def parse_groups(
         if isinstance(part, KVCacheSpec):
             found.append(part)
             continue
-        name = f"{part.strip()!r} in groups" if is_text else f"groups[{index}]"  # type: ignore[union-attr]
+        name = f"{part.strip()!r:.80} in groups" if is_text else f"groups[{index}]"  # type: ignore[union-attr]
         if isinstance(part, str):
             spec, count = _of_text(name, part.strip().lower(), block_size, is_text)
         else:
@@ -80,6 +82,8 @@ def _of_text(name: str, part: str, block_size: int, is_text: bool) -> tuple[KVCa
     tokens = int(size or block_size)
     times = int(count or 1)
     if kind == "window" and detail is not None and detail.isdecimal():
+        if len(detail) > 9:
+            raise UsageError(f"{name}: a window has at most 9 digits")
         return SlidingWindowSpec(tokens, sliding_window=int(detail)), times
     if kind in ("state", "mamba") and detail in (None, "align", "none"):
         return MambaSpec(tokens, mamba_cache_mode=detail or "align"), times

@@ -45,7 +45,9 @@ def cache_groups(
             "each of the groups has a block_size and a window of its own: leave out block_size and "
             "sliding_window"
         )
-    return specs, hash_block_size or gcd(*sizes) or 1
+    if hash_block_size is not None:
+        return specs, hash_block_size
+    return specs, gcd(*sizes) or 1
 
 
 def _one_group(

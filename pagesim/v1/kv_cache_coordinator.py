@@ -13,9 +13,11 @@ Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_coordinator.py``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from math import lcm
 
+from pagesim.checks import check_int
 from pagesim.journal.effects import LOOKUP, Name
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.block_pool import BlockPool
@@ -42,6 +44,7 @@ class KVCacheCoordinator:
         self.single_type_managers = tuple(managers)
         self.scheduler_block_size = lcm(*(each.block_size for each in managers))
         self.no_blocks: Blocks = tuple([] for _ in managers)
+        self._only = managers[0] if len(managers) == 1 else None
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -68,17 +71,20 @@ class KVCacheCoordinator:
 
         There are no encoders and no connectors here, whose numbers are the fourth and the sixth.
         """
-        needed = 0
-        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
-            needed += manager.get_num_blocks_to_allocate(
+        if self._only is not None:
+            return self._only.get_num_blocks_to_allocate(
                 request_id,
                 num_tokens,
-                hits,
+                new_computed_blocks[0],
                 total_computed_tokens,
                 num_tokens_main_model,
                 apply_admission_cap,
                 prefill_end,
             )
+        more = total_computed_tokens, num_tokens_main_model, apply_admission_cap, prefill_end
+        needed = 0
+        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
+            needed += manager.get_num_blocks_to_allocate(request_id, num_tokens, hits, *more)
         return needed
 
     def most_blocks_at_once(self, num_tokens: int) -> int:
@@ -157,35 +163,12 @@ class UnitaryKVCacheCoordinator(KVCacheCoordinator):
 
     def __init__(self, block_pool: BlockPool, managers: Sequence[SingleTypeKVCacheManager]) -> None:
         super().__init__(block_pool, managers)
-        (self._manager,) = managers
-        self.cache_blocks = self._manager.cache_blocks  # type: ignore[assignment, method-assign]
-
-    def get_num_blocks_to_allocate(
-        self,
-        request_id: Name,
-        num_tokens: int,
-        new_computed_blocks: Blocks,
-        num_encoder_tokens: int,
-        total_computed_tokens: int,
-        num_local_computed_tokens: int,
-        num_tokens_main_model: int,
-        apply_admission_cap: bool = False,
-        prefill_end: int = 0,
-    ) -> int:
-        return self._manager.get_num_blocks_to_allocate(
-            request_id,
-            num_tokens,
-            new_computed_blocks[0],
-            total_computed_tokens,
-            num_tokens_main_model,
-            apply_admission_cap,
-            prefill_end,
-        )
+        self.cache_blocks = managers[0].cache_blocks  # type: ignore[assignment, method-assign]
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
     ) -> tuple[Blocks, int, int]:
-        manager = self._manager
+        (manager,) = self.single_type_managers
         (found,) = manager.find_longest_cache_hit(block_hashes, max_cache_hit_length, (0,))
         return (found,), len(found) * manager.block_size, 0
 
@@ -202,6 +185,9 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
             kinds.values(), key=lambda ids: not isinstance(managers[ids[0]], FullAttentionManager)
         )
         """Ids of groups with equal specs, which are looked up together; full attention first."""
+        first = managers[self.kinds[0][0]]
+        self._settles_at_once = len(self.kinds) == 2 and isinstance(first, FullAttentionManager)
+        """With full attention and one other kind, the other's hit is one for both."""
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -227,7 +213,7 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
                 if self.block_pool.journal.active:
                     self.block_pool.journal.note((LOOKUP, tuple(group_ids), asked, hit))
                 longest = max(longest, hit)
-            if hit >= candidate or self._is_settled_at_once:
+            if hit >= candidate or self._settles_at_once:
                 break
         for manager in self.single_type_managers:
             if isinstance(manager, FullAttentionManager):
@@ -235,12 +221,6 @@ class HybridKVCacheCoordinator(KVCacheCoordinator):
                 found[group_id] = found[group_id][: hit // manager.block_size]
         blocks_by_group = tuple(found[i] for i in range(len(self.single_type_managers)))
         return blocks_by_group, hit, longest - hit
-
-    @property
-    def _is_settled_at_once(self) -> bool:
-        """Whether full attention and one other kind are all: the other's hit is one for both."""
-        first = self.single_type_managers[self.kinds[0][0]]
-        return len(self.kinds) == 2 and isinstance(first, FullAttentionManager)
 
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Cache what ends where a hit could end: at a multiple of all block sizes."""
@@ -258,6 +238,9 @@ def get_kv_cache_coordinator(
     retention_interval: int | None = 0,
 ) -> KVCacheCoordinator:
     """The coordinator of these groups, on a pool of its own. UsageError names what is wrong."""
+    check_int("max_model_len", max_model_len, 1)
+    if max_in_flight_tokens is not None:
+        check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
     specs = check_groups(groups, hash_block_size, enable_caching, retention_interval)
     pool = BlockPool(num_gpu_blocks, enable_caching, hash_block_size)
     size = lcm(*(spec.block_size for spec in specs))
@@ -265,18 +248,17 @@ def get_kv_cache_coordinator(
     pool.block_sizes = {group_id: spec.block_size for group_id, spec in enumerate(specs)}
     managers: list[SingleTypeKVCacheManager] = []
     for group_id, spec in enumerate(specs):
-        common = pool, group_id, size, retention_interval
+        kind: type[SingleTypeKVCacheManager] = FullAttentionManager
+        most = sys.maxsize
         if isinstance(spec, SlidingWindowSpec):
-            most = spec.blocks_for(max_model_len, most_in_flight)
-            managers.append(SlidingWindowManager(spec, *common, most))
+            kind, most = SlidingWindowManager, spec.blocks_for(max_model_len, most_in_flight)
         elif isinstance(spec, MambaSpec):
-            aligned = spec.mamba_cache_mode == "align"
-            managers.append((AlignedMambaManager if aligned else MambaManager)(spec, *common))
-        else:
-            is_coarse = spec.block_size > hash_block_size
-            kind = CoarseFullAttentionManager if is_coarse else FullAttentionManager
-            managers.append(kind(spec, *common))
+            kind = AlignedMambaManager if spec.mamba_cache_mode == "align" else MambaManager
+        elif spec.block_size > hash_block_size:
+            kind = CoarseFullAttentionManager
+        managers.append(kind(spec, pool, group_id, size, retention_interval, most))
     if not enable_caching:
         return KVCacheCoordinatorNoPrefixCache(pool, managers)
-    is_one = len(managers) == 1
-    return (UnitaryKVCacheCoordinator if is_one else HybridKVCacheCoordinator)(pool, managers)
+    if len(managers) == 1:
+        return UnitaryKVCacheCoordinator(pool, managers)
+    return HybridKVCacheCoordinator(pool, managers)

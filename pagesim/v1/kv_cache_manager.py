@@ -19,9 +19,7 @@ from pagesim.v1.block_pool import FREE_QUEUE
 from pagesim.v1.groups import cache_groups
 from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
 from pagesim.v1.kv_cache_utils import KVCacheBlock
-from pagesim.v1.mamba_manager import AlignedMambaManager, MambaManager
 from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
-from pagesim.v1.single_type_kv_cache_manager import SingleTypeKVCacheManager
 from pagesim.v1.state import (
     GroupTable,
     Owner,
@@ -29,7 +27,6 @@ from pagesim.v1.state import (
     groups_as_shown,
     note_hits,
     note_skipped,
-    note_state_written,
     note_written,
     read_pool,
 )
@@ -37,7 +34,7 @@ from pagesim.v1.state import (
 RUNNING = RequestStatus.RUNNING
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
+def request_id_of(_: object, result: object, request: Request, *more: object) -> Name:
     """Whom a call concerns."""
     return request.request_id
 
@@ -110,8 +107,6 @@ class KVCacheManager:
     ) -> None:
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
         check_fraction("watermark", watermark)
-        if max_in_flight_tokens is not None:
-            check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
         self.kv_cache_groups, hash_block_size = cache_groups(
             block_size, sliding_window, groups, hash_block_size
         )
@@ -143,7 +138,7 @@ class KVCacheManager:
 
     # -- looking up and allocating ---------------------------------------------------------------
 
-    @event(_request_id, if_changed=True)
+    @event(request_id_of, if_changed=True)
     def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
         """Return the cached blocks that a request could begin with, and the number of their tokens.
 
@@ -161,7 +156,7 @@ class KVCacheManager:
             self.journal.close(GET_COMPUTED_BLOCKS, request.request_id)
         return KVCacheBlocks(found), num_tokens, num_tokens + uncached if uncached else 0
 
-    @event(_request_id, if_changed=True)
+    @event(request_id_of, if_changed=True)
     def allocate_slots(
         self,
         request: Request,
@@ -196,7 +191,18 @@ class KVCacheManager:
         free = self.block_pool.get_num_free_blocks()
         if request.status is not RUNNING and has_scheduled_reqs:
             free -= self.watermark_blocks
-        if full_sequence_must_fit and free < self._num_blocks_of_all(request, hits, total_computed):
+        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
+        if full_sequence_must_fit and free < tables.get_num_blocks_to_allocate(
+            request_id,
+            whole := min(request.num_tokens, self.max_model_len),
+            hits,
+            0,
+            total_computed,
+            total_computed,
+            whole,
+            True,
+            prefill_end,
+        ):
             return None
         if self._drops_blocks:
             in_flight = request.num_in_flight_tokens
@@ -205,7 +211,6 @@ class KVCacheManager:
             free += self.block_pool.get_num_free_blocks() - before
         end = min(total_computed + num_new_tokens, self.max_model_len)
         need = min(end + num_lookahead_tokens, self.max_model_len)
-        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
         num_blocks = tables.get_num_blocks_to_allocate(
             request_id, need, hits, 0, computed, computed, end, False, prefill_end
         )
@@ -219,20 +224,12 @@ class KVCacheManager:
         new_blocks: Blocks = tables.no_blocks
         if num_blocks:
             new_blocks = tables.allocate_new_blocks(request_id, need, end)
-        self._written(request, total_computed, end, hits, new_blocks)
+        self._written(request_id, total_computed, end, hits, new_blocks)
         if self.enable_caching:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
             tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
         return KVCacheBlocks(new_blocks) if num_blocks else self.empty_kv_cache_blocks
-
-    def _num_blocks_of_all(self, request: Request, hits: Blocks, num_computed_tokens: int) -> int:
-        """Free blocks that the whole request takes."""
-        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
-        full, done = min(request.num_tokens, self.max_model_len), num_computed_tokens
-        return self.coordinator.get_num_blocks_to_allocate(
-            request.request_id, full, hits, 0, done, done, full, True, prefill_end
-        )
 
     def _prefill_end(self, request: Request) -> int:
         """From where the request decodes; one that was preempted computes its output again.
@@ -265,7 +262,8 @@ class KVCacheManager:
         return self._tables[request_id]
 
     def _adopt(self, request_id: Name, hits: Blocks, num_computed_tokens: int) -> None:
-        """The tables begin with these hits."""
+        """The tables begin with these hits, which may end beyond max_model_len."""
+        self._num_slots[request_id] = num_computed_tokens
         if not self.journal.active:
             self.coordinator.allocate_new_computed_blocks(request_id, hits, num_computed_tokens)
             return
@@ -276,35 +274,18 @@ class KVCacheManager:
             manager.allocate_new_computed_blocks(request_id, found, num_computed_tokens)
 
     def _written(
-        self, request: Request, start: int, end: int, hits: Blocks, new_blocks: Blocks
+        self, request_id: Name, start: int, end: int, hits: Blocks, new_blocks: Blocks
     ) -> None:
         """These positions have slots now, in tables that have grown by these blocks."""
-        request_id = request.request_id
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
-        if self.journal.active:
-            managers = self.coordinator.single_type_managers
-            if len(managers) == 1:
-                its, num_new = self._owners[request_id], len(hits[0]) + len(new_blocks[0])
-                self._note_written(managers[0], its, start, end, num_new)
-                return
-            owners = self._tables_of(request_id).values()
-            for manager, owner, found, new in zip(managers, owners, hits, new_blocks, strict=True):
-                self._note_written(manager, owner, start, end, len(found) + len(new))
-
-    def _note_written(
-        self, manager: SingleTypeKVCacheManager, owner: Owner, start: int, end: int, num_new: int
-    ) -> None:
-        """The same for a recording, in one group; the table has grown by ``num_new`` entries."""
-        table = manager.req_to_blocks.get(owner.request_id, [])
-        if not isinstance(manager, MambaManager):
-            note_written(self.journal, owner, table, manager.block_size, start, end, num_new)
+        if not self.journal.active:
             return
-        what = self.journal, owner, table, manager.block_size, start, end, num_new
-        inside = None
-        if isinstance(manager, AlignedMambaManager):
-            inside = manager.checkpoints.get(owner.request_id)
-        note_state_written(*what, inside)
+        managers, owners = self.coordinator.single_type_managers, self._tables_of(request_id)
+        for manager, owner, *grown in zip(managers, owners.values(), hits, new_blocks, strict=True):
+            table, size = manager.req_to_blocks.get(request_id, []), manager.block_size
+            num_new, states = sum(map(len, grown)), manager.states_written(request_id, end)
+            note_written(self.journal, owner, table, size, start, end, num_new, states)
 
     @explained
     def note_known(self, request: Request) -> None:
@@ -334,7 +315,7 @@ class KVCacheManager:
 
     # -- what else happens to blocks -------------------------------------------------------------
 
-    @event(_request_id, if_changed=True)
+    @event(request_id_of, if_changed=True)
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Cache the full blocks of a request's first tokens."""
         if self.enable_caching:
@@ -350,7 +331,7 @@ class KVCacheManager:
             for owner, table, entries in zip(owners, tables, gone, strict=True):
                 note_skipped(self.journal, owner, table, entries)
 
-    @event(_request_id, if_changed=True)
+    @event(request_id_of, if_changed=True)
     def free(self, request: Request) -> None:
         """Give the blocks of this id back, last to first; an id without a table is ignored."""
         if request.request_id in self._owners:

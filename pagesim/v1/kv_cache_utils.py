@@ -39,6 +39,13 @@ def hash_block_tokens(
         ) from None
 
 
+def check_group_id(name: str, value: Any) -> int:
+    """`check_int` for the id of a group, which is four bytes of a key."""
+    if check_int(name, value, 0) >= 1 << 32:
+        raise UsageError(f"{name} must be less than {1 << 32}, not {value}")
+    return int(value)
+
+
 class BlockHashWithGroupId(bytes):
     """The key of a cached block: the hash of its content, and the group whose block it is.
 
@@ -64,7 +71,7 @@ class BlockHashWithGroupId(bytes):
 @explained
 def make_block_hash_with_group_id(block_hash: BlockHash, group_id: int) -> BlockHashWithGroupId:
     """The key of a block of this group."""
-    return BlockHashWithGroupId(block_hash, check_int("group_id", group_id, 0))
+    return BlockHashWithGroupId(block_hash, check_group_id("group_id", group_id))
 
 
 @explained

@@ -13,24 +13,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pagesim.journal.effects import Name
-from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
 from pagesim.v1.request import Request
 from pagesim.v1.single_type_kv_cache_manager import (
-    Found,
-    SingleTypeKVCacheManager,
-    by_group,
+    SlidingWindowManager,
     cdiv,
     num_to_touch,
 )
 
 
-class MambaManager(SingleTypeKVCacheManager):
-    """One block a request in mode "none": nobody looks for its state, which is never cached."""
+class MambaManager(SlidingWindowManager):
+    """One block a request in mode "none": nobody looks for its state, which is never cached.
 
-    def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
-        """The last token's state is all that the next one looks at."""
-        return max(num_computed_tokens - 1, 0)
+    The last token's state is all that the next one looks at, as in a window of two tokens.
+    """
+
+    def _get_sliding_window(self) -> int:
+        return 2
+
+    def states_written(self, request_id: Name, num_tokens: int) -> list[tuple[int, int]] | None:
+        return [(num_tokens, (num_tokens - 1) // self.block_size)]
 
 
 class AlignedMambaManager(MambaManager):
@@ -54,34 +56,15 @@ class AlignedMambaManager(MambaManager):
     def new_step_starts(self) -> None:
         self.cached_blocks_this_step.clear()
 
-    def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
-    ) -> Found:
-        """The last state that is cached: nothing before it is needed."""
-        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
-        null = [self._null_block] * len(kv_cache_group_ids)
-        for index in range(min(max_length // self.block_size, len(hashes)) - 1, -1, -1):
-            can_end = (index + 1) * self.block_size % self.scheduler_block_size == 0
-            if can_end and (column := find(hashes[index])):
-                return by_group([null] * index + [column], len(null))
-        return by_group([], len(null))
-
     def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
         """The states where a prompt ends, or an interval; all without a retention_interval."""
-        mask = self._interval_mask(start, end)
-        for boundary in self.replay_boundaries(request) if mask is not None else ():
-            whole = boundary // self.scheduler_block_size * self.scheduler_block_size
-            if start <= (index := whole // self.block_size - 1) < end and mask is not None:
-                mask[index - start] = True
-        return mask
-
-    def _interval_mask(self, start: int, end: int) -> list[bool] | None:
         if self.retention_interval is None:
             return None
-        period = self.retention_interval // self.block_size
-        if self.retention_interval and period <= 1:
-            return None
-        return [period > 0 and (index + 1) % period == 0 for index in range(start, end)]
+        return super().reachable_block_mask(request, start, end)
+
+    def states_written(self, request_id: Name, num_tokens: int) -> list[tuple[int, int]] | None:
+        checkpoint = self.checkpoints.get(request_id, (0, 0))
+        return [checkpoint, (num_tokens, (num_tokens - 1) // self.block_size)]
 
     # -- how many blocks, and which --------------------------------------------------------------
 
@@ -106,13 +89,8 @@ class AlignedMambaManager(MambaManager):
         table = self.req_to_blocks.get(request_id, [])
         checkpoint = None
         if num_tokens >= prefill_end:
-            size, hash_size = self.scheduler_block_size, self.block_pool.hash_block_size
-            checkpoint = get_mamba_prefill_checkpoint_position(
-                self.kv_cache_spec,
-                hash_size,
-                total_computed_tokens,
-                num_tokens,
-                (num_tokens - 1) // size * size,
+            checkpoint = self.get_mamba_prefill_checkpoint_position(
+                total_computed_tokens, num_tokens, num_tokens
             )
         entry = cdiv(num_tokens, self.block_size) - 2
         if checkpoint and entry < len(table) and not table[entry].is_null:
@@ -123,6 +101,20 @@ class AlignedMambaManager(MambaManager):
                 self.checkpoints[request_id] = checkpoint, entry
         num_new = cdiv(num_tokens, self.block_size) - len(hits) - len(table)
         return max(min(num_new, 2 if checkpoint else 1), 0) + num_to_touch(hits)
+
+    def get_mamba_prefill_checkpoint_position(
+        self, start: int, end: int, prefill_end: int
+    ) -> int | None:
+        """After how many tokens the chunk ``start`` to ``end`` can keep a state; None: nowhere."""
+        alignment, size = self.kv_cache_spec.prefill_checkpoint_alignment, self.scheduler_block_size
+        if not self.kv_cache_spec.num_prefill_checkpoint_blocks or alignment is None:
+            return None
+        hash_size = self.block_pool.hash_block_size
+        position = (prefill_end - 1) // size * size
+        is_inside = start < position < end and start + hash_size <= position
+        is_aligned = start % hash_size == 0 and (position - start) % alignment == 0
+        has_entry = cdiv(end, self.block_size) - 2 > (start - 1) // self.block_size
+        return position if is_inside and is_aligned and has_entry else None
 
     def allocate_new_blocks(
         self, request_id: Name, num_tokens: int, num_tokens_main_model: int
@@ -174,10 +166,9 @@ class AlignedMambaManager(MambaManager):
 
     def _cache_checkpoint(self, request: Request, table: list[KVCacheBlock]) -> None:
         position, entry = self.checkpoints[request.request_id]
-        size = self.scheduler_block_size
-        mask = self._interval_mask(position // self.block_size - 1, position // self.block_size)
-        ends = (request.num_prompt_tokens - 1) // size * size, request.shared_prefix_boundary
-        if mask is None or mask[0] or position in ends:
+        end = position // self.block_size
+        mask = self.reachable_block_mask(request, end - 1, end)
+        if mask is None or mask[0]:
             self._cache_state(request, table[entry], position, replace=True)
         else:
             self.block_pool.evict_blocks([table[entry].block_id])
@@ -187,6 +178,8 @@ class AlignedMambaManager(MambaManager):
     ) -> None:
         if block.is_null or (block.key is not None and block.block_hash_num_tokens == num_tokens):
             return
+        if len(request.block_hashes) * self.block_pool.hash_block_size < num_tokens:
+            return  # a request without hashes, whose state nobody could find
         self.block_pool.cache_partial_block(
             request, block, num_tokens, self.kv_cache_group_id, self.block_size, replace
         )
@@ -201,23 +194,8 @@ class AlignedMambaManager(MambaManager):
         return super().pop_blocks_for_free(request_id)
 
 
-def get_mamba_prefill_checkpoint_position(
-    spec: MambaSpec, hash_block_size: int, start: int, end: int, position: int
-) -> int | None:
-    """``position``, if a chunk of the tokens from ``start`` to ``end`` can keep a state there."""
-    alignment = spec.prefill_checkpoint_alignment
-    if not spec.num_prefill_checkpoint_blocks or alignment is None:
-        return None
-    is_inside = start < position < end and start + hash_block_size <= position
-    is_aligned = start % hash_block_size == 0 and (position - start) % alignment == 0
-    has_entry = cdiv(end, spec.block_size) - 2 > (start - 1) // spec.block_size
-    return position if is_inside and is_aligned and has_entry else None
-
-
 def mamba_block_aligned_split(
-    specs: Sequence[MambaSpec],
-    scheduler_block_size: int,
-    hash_block_size: int,
+    managers: Sequence[AlignedMambaManager],
     request: Request,
     num_computed_tokens: int,
     num_new_tokens: int,
@@ -227,15 +205,13 @@ def mamba_block_aligned_split(
 
     ``max_chunk`` is the most that any step computes of a request.
     """
-    size = specs[0].block_size
+    size = managers[0].block_size
     start, end = num_computed_tokens, num_computed_tokens + num_new_tokens
     prefill_end = max(request.num_prompt_tokens, request.num_tokens - 1)
     if start >= prefill_end:
         return num_new_tokens
-    position = (prefill_end - 1) // scheduler_block_size * scheduler_block_size
     inside = end >= prefill_end and all(
-        get_mamba_prefill_checkpoint_position(spec, hash_block_size, start, end, position)
-        for spec in specs
+        each.get_mamba_prefill_checkpoint_position(start, end, prefill_end) for each in managers
     )
     if end < prefill_end:
         whole = end // size * size

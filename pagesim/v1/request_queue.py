@@ -8,57 +8,36 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Protocol
 
 from pagesim.journal.effects import Name
 from pagesim.v1.request import Request
-
-
-class RequestQueue(Protocol):
-    """What a scheduler asks of the queue of waiting requests. Iterating gives its order."""
-
-    def add_request(self, request: Request) -> None:
-        """Let a request wait behind those that are there."""
-
-    def peek_request(self) -> Request:
-        """The request that is next."""
-
-    def pop_request(self) -> Request:
-        """Take the request that is next."""
-
-    def prepend_request(self, request: Request) -> None:
-        """Let a request wait in front of the others, where the policy allows it."""
-
-    def prepend_requests(self, requests: Iterable[Request]) -> None:
-        """Put requests in front of the others, in this order, where the policy allows it."""
-
-    def remove_requests(self, requests: Container[Request]) -> None:
-        """Take these requests from wherever they stand."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Request]: ...
 
 
 class FCFSRequestQueue(deque[Request]):
     """First come, first served."""
 
     def add_request(self, request: Request) -> None:
+        """Let a request wait behind those that are there."""
         self.append(request)
 
     def peek_request(self) -> Request:
+        """The request that is next."""
         return self[0]
 
     def pop_request(self) -> Request:
+        """Take the request that is next."""
         return self.popleft()
 
     def prepend_request(self, request: Request) -> None:
+        """Let a request wait in front of the others, where the policy allows it."""
         self.appendleft(request)
 
     def prepend_requests(self, requests: Iterable[Request]) -> None:
+        """Put requests in front of the others, in this order, where the policy allows it."""
         self.extendleft(reversed(list(requests)))
 
     def remove_requests(self, requests: Container[Request]) -> None:
+        """Take these requests from wherever they stand."""
         kept = [request for request in self if request not in requests]
         self.clear()
         self.extend(kept)
@@ -97,3 +76,7 @@ class PriorityRequestQueue:
 
     def __iter__(self) -> Iterator[Request]:
         return (entry[-1] for entry in sorted(self._heap))
+
+
+RequestQueue = FCFSRequestQueue | PriorityRequestQueue
+"""What a scheduler asks of the requests that wait. Iterating gives their order."""

@@ -17,11 +17,10 @@ from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, SCHEDULED, Name
 from pagesim.journal.state import State, table_name
-from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
-from pagesim.v1.kv_cache_manager import KVCacheManager
-from pagesim.v1.mamba_manager import mamba_block_aligned_split
+from pagesim.v1.kv_cache_manager import KVCacheManager, request_id_of
+from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_split
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus, check_block_size, check_tokens
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
@@ -31,11 +30,6 @@ from pagesim.v1.state import with_queues
 WAITING, RUNNING = RequestStatus.WAITING, RequestStatus.RUNNING
 PREEMPTED = RequestStatus.PREEMPTED
 Blocks = tuple[list[int], ...] | None
-
-
-def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
-    """Whom a decision concerns; a call may be given something else than a request."""
-    return request.request_id
 
 
 @dataclass(slots=True)
@@ -96,12 +90,8 @@ class Scheduler:
             groups=cache_config.groups,
             hash_block_size=cache_config.hash_block_size,
         )
-        groups = self.kv_cache_manager.kv_cache_groups
-        self._aligned = [
-            group
-            for group in groups
-            if isinstance(group, MambaSpec) and group.mamba_cache_mode == "align"
-        ]
+        tables = self.kv_cache_manager.coordinator.single_type_managers
+        self._aligned = [each for each in tables if isinstance(each, AlignedMambaManager)]
         """The groups of states, where chunks end at the end of a block."""
         self.journal = self.kv_cache_manager.journal
         self.requests: dict[Name, Request] = {}
@@ -117,7 +107,7 @@ class Scheduler:
 
     # -- requests come and go --------------------------------------------------------------------
 
-    @event(_request_id, kind="arrive", called="add_request", queues=True)
+    @event(request_id_of, kind="arrive", called="add_request", queues=True)
     def add_request(self, request: Request) -> None:
         """Add a new request to the waiting queue. UsageError names what is wrong with it.
 
@@ -149,11 +139,11 @@ class Scheduler:
         self._remove_finished(ended)
         return ended
 
-    @event(_request_id, kind="abort", queues=True)
+    @event(request_id_of, kind="abort", queues=True)
     def _abort(self, request: Request) -> None:
         self._free_request(request)
 
-    @event(_request_id, kind="finish", queues=True)
+    @event(request_id_of, kind="finish", queues=True)
     def _finish(self, request: Request) -> None:
         self._free_request(request)
 
@@ -242,7 +232,7 @@ class Scheduler:
         urgency = [(request.priority, request.arrival_time) for request in self.running]
         return urgency.index(max(urgency))
 
-    @event(_request_id, kind="preempt", queues=True)
+    @event(request_id_of, kind="preempt", queues=True)
     def _preempt_request(self, request: Request, discard_stale_output: bool = False) -> None:
         """Take all blocks of a request that has left ``running``: it will begin again."""
         self.kv_cache_manager.free(request)
@@ -271,11 +261,11 @@ class Scheduler:
                 break
         self.waiting.prepend_requests(passed_over)
 
-    @event(_request_id, kind="admit", queues=True, if_changed=True)
+    @event(request_id_of, kind="admit", queues=True, if_changed=True)
     def _admit(self, request: Request, step: Step) -> bool:
         return self._start(request, step, step.new)
 
-    @event(_request_id, kind="resume", queues=True, if_changed=True)
+    @event(request_id_of, kind="resume", queues=True, if_changed=True)
     def _resume(self, request: Request, step: Step) -> bool:
         return self._start(request, step, step.resumed)
 
@@ -317,16 +307,11 @@ class Scheduler:
 
     def _split(self, request: Request, num_computed_tokens: int, num_new_tokens: int) -> int:
         """How many of these tokens to compute so that the step ends where a state can be kept."""
-        config, manager = self.scheduler_config, self.kv_cache_manager
+        config = self.scheduler_config
         longest = config.max_num_batched_tokens
+        max_chunk = min(longest, config.long_prefill_token_threshold or longest)
         return mamba_block_aligned_split(
-            self._aligned,
-            manager.block_size,
-            manager.block_pool.hash_block_size,
-            request,
-            num_computed_tokens,
-            num_new_tokens,
-            min(longest, config.long_prefill_token_threshold or longest),
+            self._aligned, request, num_computed_tokens, num_new_tokens, max_chunk
         )
 
     @event(kind="schedule", queues=True)

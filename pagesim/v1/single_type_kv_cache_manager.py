@@ -6,7 +6,7 @@ Source: vLLM 0.33.0, ``vllm/v1/core/single_type_kv_cache_manager.py``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -18,8 +18,11 @@ from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, BlockHashListWithBlockSize, KVCacheBlock
 from pagesim.v1.request import Request
 
-Found = list[list[KVCacheBlock]]
-"""Blocks that a lookup found, one list for each of the groups that were looked up together."""
+Column = list[KVCacheBlock]
+"""The blocks of one position, one for each of the groups that are looked up together."""
+
+Hashes = Sequence[BlockHash]
+Find = Callable[[BlockHash], Column | None]
 
 
 def cdiv(a: int, b: int) -> int:
@@ -55,13 +58,8 @@ class SingleTypeKVCacheManager:
         """How many leading tokens the next token does not look at."""
         return 0
 
-    def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
-    ) -> Found:
-        """The cached blocks from which a request can go on, of at most ``max_length`` tokens.
-
-        The groups are of one kind: a block counts only if all of them have it.
-        """
+    def _find_hit(self, hashes: Hashes, find: Find, null: Column) -> list[Column]:
+        """The longest hit among the blocks of these hashes; ``null`` stands for one not needed."""
         raise NotImplementedError
 
     def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
@@ -71,6 +69,28 @@ class SingleTypeKVCacheManager:
     def most_blocks_at_once(self, num_tokens: int) -> int:
         """Blocks without which a request of ``num_tokens`` tokens can never be computed whole."""
         return min(cdiv(num_tokens, self.block_size), self.max_admission_blocks_per_request)
+
+    def states_written(self, request_id: Name, num_tokens: int) -> list[tuple[int, int]] | None:
+        """After how many tokens a step keeps a state, and in which entry; None if it keeps rows."""
+        return None
+
+    # -- what a request finds --------------------------------------------------------------------
+
+    def find_longest_cache_hit(
+        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
+    ) -> list[list[KVCacheBlock]]:
+        """The cached blocks from which a request can go on, of at most ``max_length`` tokens.
+
+        The groups are of one kind: a block counts only if all of them have it. Each has a list.
+        """
+        pool, size = self.block_pool, self.block_size
+        if pool.hash_block_size != size:
+            block_hashes = BlockHashListWithBlockSize(block_hashes, pool.hash_block_size, size)
+        find = partial(pool.get_cached_block, kv_cache_group_ids=kv_cache_group_ids)
+        num_groups = len(kv_cache_group_ids)
+        null = [self._null_block] * num_groups
+        columns = self._find_hit(block_hashes[: max_length // size], find, null)
+        return [[column[group] for column in columns] for group in range(num_groups)]
 
     # -- how many blocks, and which --------------------------------------------------------------
 
@@ -135,7 +155,10 @@ class SingleTypeKVCacheManager:
         num_full = min(num_full, num_hashed // self.block_size)
         if num_cached >= num_full:
             return
-        table = self._table_of(request)
+        if (table := self.req_to_blocks.get(request.request_id)) is None:
+            raise UsageError(
+                f"request {request.request_id!r} has no table: call allocate_slots() first"
+            )
         self.block_pool.cache_full_blocks(
             request,
             table,
@@ -146,13 +169,6 @@ class SingleTypeKVCacheManager:
             self.reachable_block_mask(request, num_cached, num_full),
         )
         self.num_cached_block[request.request_id] = num_full
-
-    def _table_of(self, request: Request) -> list[KVCacheBlock]:
-        if (table := self.req_to_blocks.get(request.request_id)) is None:
-            raise UsageError(
-                f"request {request.request_id!r} has no table: call allocate_slots() first"
-            )
-        return table
 
     def replay_boundaries(self, request: Request) -> set[int]:
         """After which tokens a request like this one may go on: where a hit must be possible."""
@@ -184,40 +200,20 @@ class SingleTypeKVCacheManager:
     def new_step_starts(self) -> None:
         """The scheduler begins to decide a step."""
 
-    def _lookup(
-        self, block_hashes: Sequence[BlockHash], kv_cache_group_ids: Sequence[int]
-    ) -> tuple[Sequence[BlockHash], partial[list[KVCacheBlock] | None]]:
-        """The hashes of blocks of this group's size, and what finds the blocks of one of them."""
-        pool = self.block_pool
-        if pool.hash_block_size != self.block_size:
-            block_hashes = BlockHashListWithBlockSize(
-                block_hashes, pool.hash_block_size, self.block_size
-            )
-        return block_hashes, partial(pool.get_cached_block, kv_cache_group_ids=kv_cache_group_ids)
-
 
 def num_to_touch(hits: Sequence[KVCacheBlock]) -> int:
     """How many of these blocks leave the free queue when they are touched."""
     return sum(block.ref_cnt == 0 and not block.is_null for block in hits)
 
 
-def by_group(columns: Sequence[list[KVCacheBlock]], num_groups: int) -> Found:
-    """Blocks that were found position by position, as a list for each group."""
-    return [[column[group] for column in columns] for group in range(num_groups)]
-
-
 class FullAttentionManager(SingleTypeKVCacheManager):
     """Every token looks at all tokens before it."""
 
-    def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
-    ) -> Found:
-        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
-        found = map(find, hashes[: max_length // self.block_size])
-        columns = [column for column in takewhile(bool, found) if column]
+    def _find_hit(self, hashes: Hashes, find: Find, null: Column) -> list[Column]:
+        """From the left, up to the first block that is missing."""
+        columns = [column for column in takewhile(bool, map(find, hashes)) if column]
         hit = len(columns) * self.block_size // self.scheduler_block_size
-        end = hit * self.scheduler_block_size // self.block_size
-        return by_group(columns[:end], len(kv_cache_group_ids))
+        return columns[: hit * self.scheduler_block_size // self.block_size]
 
 
 class CoarseFullAttentionManager(FullAttentionManager):
@@ -242,21 +238,20 @@ class SlidingWindowManager(SingleTypeKVCacheManager):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.sliding_window: int = self.kv_cache_spec.sliding_window
+        self.sliding_window: int = self._get_sliding_window()
         self.num_window_blocks = cdiv(self.sliding_window - 1, self.block_size)
         """Blocks that a hit needs."""
+
+    def _get_sliding_window(self) -> int:
+        return int(self.kv_cache_spec.sliding_window)
 
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         return max(num_computed_tokens - self.sliding_window + 1, 0)
 
-    def find_longest_cache_hit(
-        self, block_hashes: Sequence[BlockHash], max_length: int, kv_cache_group_ids: Sequence[int]
-    ) -> Found:
+    def _find_hit(self, hashes: Hashes, find: Find, null: Column) -> list[Column]:
         """From the right: the first run that fills the window, or one that reaches the start."""
-        hashes, find = self._lookup(block_hashes, kv_cache_group_ids)
-        run: list[list[KVCacheBlock]] = []
-        null = [self._null_block] * len(kv_cache_group_ids)
-        for index in range(min(max_length // self.block_size, len(hashes)) - 1, -1, -1):
+        run: list[Column] = []
+        for index in range(len(hashes) - 1, -1, -1):
             column = find(hashes[index])
             if column is None:
                 run.clear()
@@ -265,8 +260,8 @@ class SlidingWindowManager(SingleTypeKVCacheManager):
                 continue  # no hit can end here
             run.append(column)
             if len(run) >= self.num_window_blocks:
-                return by_group([null] * index + run[::-1], len(null))
-        return by_group(run[::-1], len(null))
+                return [null] * index + run[::-1]
+        return run[::-1]
 
     def reachable_block_mask(self, request: Request, start: int, end: int) -> list[bool] | None:
         """The blocks that a hit needs where a prompt ends, or an interval.

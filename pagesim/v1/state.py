@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
@@ -27,36 +27,18 @@ NULL_BLOCK = 0
 Table = Sequence[KVCacheBlock]
 
 
-class Owner(Protocol):
-    """What stands for a table in the rows of a journal: a request, or its part in one group."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def request_id(self) -> Name: ...
-
-    @property
-    def all_token_ids(self) -> list[int]: ...
-
-
 class GroupTable:
     """A request's table in one of several groups."""
 
-    __slots__ = ("__weakref__", "group_id", "name", "request")
+    __slots__ = ("__weakref__", "all_token_ids", "name", "request_id")
 
     def __init__(self, request: Request, group_id: int) -> None:
-        self.request, self.group_id = request, group_id
+        self.request_id, self.all_token_ids = request.request_id, request.all_token_ids
         self.name = table_name(request.request_id, group_id)
 
-    @property
-    def request_id(self) -> Name:
-        """The id of the request."""
-        return self.request.request_id
 
-    @property
-    def all_token_ids(self) -> list[int]:
-        """The tokens of the request."""
-        return self.request.all_token_ids
+Owner = Request | GroupTable
+"""What stands for a table in the rows of a journal: a request, or its part in one group."""
 
 
 def check_name(request_id: Name, taken: Container[Name]) -> None:
@@ -95,7 +77,7 @@ def read_pool(
     check_pool_size(pool.num_gpu_blocks)
     free = pool.free_block_queue.get_all_free_blocks()
     return State(
-        block_size=max((group.block_size for group in groups), default=pool.hash_block_size),
+        block_size=max(pool.block_sizes.values(), default=pool.hash_block_size),
         pools={"GPU": pool.num_gpu_blocks},
         caching=pool.enable_caching,
         tables=tables or {},
@@ -126,41 +108,19 @@ def note_written(
     start: int,
     end: int,
     num_new_blocks: int,
+    states: Iterable[tuple[int, int]] | None = None,
 ) -> None:
     """Positions ``start`` to ``end`` are written; the table's last blocks are new.
 
-    Tokens that are sampled later are told later.
+    Tokens that are sampled later are told later. In a table of ``states``, those are written that a
+    step keeps: after how many tokens, and in which entry.
     """
     journal.note((KNOWN, owner, owner.all_token_ids, end))
     journal.note((APPEND, owner, start, []))
-    while start < end:
-        stop = min(end, (start // block_size + 1) * block_size)
-        journal.note((WRITE, table[start // block_size].block_id, stop - start))
-        start = stop
-    if num_new_blocks:
-        _note_entries(journal, owner, table, len(table) - num_new_blocks)
-
-
-def note_state_written(
-    journal: Journal,
-    owner: Owner,
-    table: Table,
-    block_size: int,
-    start: int,
-    end: int,
-    num_new_blocks: int,
-    checkpoint: tuple[int, int] | None = None,
-) -> None:
-    """:func:`note_written` for a table of states, of which only the last one of a step is kept.
-
-    ``checkpoint`` is another one inside the step: after how many tokens, and in which entry.
-    """
-    journal.note((KNOWN, owner, owner.all_token_ids, end))
-    journal.note((APPEND, owner, start, []))
-    ends = [(end, (end - 1) // block_size)]
-    if checkpoint is not None and start < checkpoint[0] < end:
-        ends.insert(0, checkpoint)
-    for stop, entry in ends:
+    if states is None:
+        entries = range(start // block_size, -(-end // block_size))
+        states = ((min(end, (entry + 1) * block_size), entry) for entry in entries)
+    for stop, entry in states:
         if start < stop and not table[entry].is_null:
             journal.note((WRITE, table[entry].block_id, stop - start))
             start = stop

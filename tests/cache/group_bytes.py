@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pagesim.cache import slots_of
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
-from pagesim.v1.mamba_manager import get_mamba_prefill_checkpoint_position
 from tests.cache.contents import Bytes, mixed
 
 Contents = NDArray[np.int64]
@@ -75,9 +74,21 @@ class GroupBytes:
         """
         if not isinstance(self.spec, MambaSpec):
             return None
-        position = get_mamba_prefill_checkpoint_position(
-            self.spec, hash_size, begin, end, (end - 1) // hit_size * hit_size
-        )
-        if position is None or (block := table[-(-end // self.spec.block_size) - 2]) < 0:
+        position = (end - 1) // hit_size * hit_size
+        if (
+            not self._is_kept(hash_size, begin, end, position)
+            or (block := table[-(-end // self.spec.block_size) - 2]) < 0
+        ):
             return None
         return position, np.array([block], dtype=np.int64)
+
+    def _is_kept(self, hash_size: int, begin: int, end: int, position: int) -> bool:
+        """Whether a chunk can keep the state after ``position`` tokens, which lie inside it."""
+        spec = self.spec
+        assert isinstance(spec, MambaSpec)
+        every = spec.prefill_checkpoint_alignment
+        if not spec.num_prefill_checkpoint_blocks or every is None:
+            return False
+        is_inside = begin < position < end and begin + hash_size <= position
+        has_entry = -(-end // spec.block_size) - 2 > (begin - 1) // spec.block_size
+        return is_inside and has_entry and begin % hash_size == (position - begin) % every == 0

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 import pagesim
 from pagesim.figures import block_layout, style
 from pagesim.figures.cache_view import cache_view
-from pagesim.player import colors, sheet, static_svg
+from pagesim.player import colors, sheet, static_svg, still
 from pagesim.player.cache_view import CacheView
 from pagesim.timeline import display, file
 from tests.e2e import scenes
@@ -43,8 +43,8 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
 
     state = file.state_as_dict(run.at(-1))
     head = file.header(run) | {"sequences": run.sequences}
-    still = static_svg.Still(CacheView.of(head, state)).looks
-    assert still == {name: (color, "") for name, (color, _) in played.items()}
+    drawn = still.Still(CacheView.of(head, state)).looks
+    assert drawn == {name: (color, "") for name, (color, _) in played.items()}
 
     view = cache_view(manager, order=run.sequences)
     assert view.places == cache_view(run).places

@@ -10,7 +10,8 @@ import pytest
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
-from pagesim.player.static_svg import Still, static_svg
+from pagesim.player.static_svg import static_svg
+from pagesim.player.still import Still
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
 from tests.player import samples

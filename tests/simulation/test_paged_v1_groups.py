@@ -297,6 +297,8 @@ def test_the_notation() -> None:
             ("full*65", "1 to"),
             ("full/0", "block_size"),
             ("window:0", "window"),
+            ("window:" + "9" * 5000, "9 digits"),
+            ("full*\N{ARABIC-INDIC DIGIT THREE}", "no group"),
         ],
     ],
 )

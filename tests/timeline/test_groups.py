@@ -231,3 +231,24 @@ def test_every_value_replaced(wrong: Any, tmp_path: Path) -> None:
     places = list(hostile.places(lines))[1:]
     for at in hostile.some(places, hostile.PLACES, seed=hostile.WRONG.index(wrong)):
         hostile.try_to_load(write(tmp_path / "x.jsonl", hostile.changed(lines, at, wrong)))
+
+
+def test_one_group_is_shown_with_its_blocks_whatever_a_hash_covers() -> None:
+    specs = [v1.FullAttentionSpec(8)]
+    manager = v1.KVCacheManager(9, groups=specs, hash_block_size=2)
+    with pagesim.record(manager) as run:
+        manager.allocate_slots(v1.Request("a", range(11), block_size=2), 11)
+    assert run.at(-1) == manager.state() and run.at(0).block_size == 8
+    assert run.at(-1).tables["a"].fill == (8, 3)
+
+
+def test_a_hit_may_end_beyond_the_longest_model_length() -> None:
+    manager = v1.KVCacheManager(9, 3, 5)
+    with pagesim.record(manager) as run:
+        for name in "ab":
+            request = v1.Request(name, range(7), block_size=3)
+            hits, found, _ = manager.get_computed_blocks(request)
+            manager.allocate_slots(request, 7 - found, found, hits)
+            manager.cache_blocks(request, 6)
+            assert run.at(-1) == manager.state()
+    assert found == 6

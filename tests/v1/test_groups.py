@@ -330,6 +330,20 @@ def test_g23_a_state_that_nobody_looks_for_is_one_block() -> None:
     assert model.tables("a") == [[1, 2, 3, 4, 5, 7], [6]]
 
 
+@pytest.mark.parametrize("checkpoints", [0, 1])
+def test_the_states_of_a_request_without_hashes_are_not_kept(checkpoints: int) -> None:
+    state = MambaSpec(
+        4,
+        mamba_cache_mode="align",
+        num_prefill_checkpoint_blocks=checkpoints,
+        prefill_checkpoint_alignment=checkpoints or None,
+    )
+    server = Server(FULL, state)
+    server.scheduler.add_request(Request("a", text(18), max_tokens=2))
+    assert sum(step.get("a", 0) for step in server.steps(4)) == 19
+    assert not server.scheduler.kv_cache_manager.block_pool.cached_block_hash_to_block
+
+
 # -- what always holds -----------------------------------------------------------------------------
 
 GROUPS = st.lists(
@@ -468,6 +482,8 @@ def test_hashes_of_larger_blocks_are_those_where_they_end() -> None:
         ({"groups": [FULL, FULL], "retention_interval": 8}, ValueError, "keeps everything"),
         ({"groups": [FULL, window(4)], "retention_interval": -4}, ValueError, "at least 0"),
         ({}, TypeError, "block_size must be an int"),
+        ({"groups": [FULL], "hash_block_size": 0}, ValueError, "at least 1, not 0"),
+        ({"groups": [FULL], "hash_block_size": False}, TypeError, "must be an int, not False"),
         ({"block_size": 4, "hash_block_size": 2}, ValueError, "leave it out"),
     ],
 )
@@ -498,6 +514,32 @@ def test_no_group_at_all_holds_nothing() -> None:
     coordinator = get_kv_cache_coordinator([], 4, 4, 64, enable_caching=False)
     assert coordinator.find_longest_cache_hit([], 9) == ((), 0, 0)
     assert coordinator.allocate_new_blocks("a", 9, 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("longest", "in_flight", "error", "name"),
+    [(0, 9, ValueError, "max_model_len"), (9, -1, ValueError, "max_in_flight_tokens")],
+)
+def test_a_coordinator_refuses_lengths_that_are_none(
+    longest: int, in_flight: int, error: type, name: str
+) -> None:
+    with pytest.raises(error, match=f"{name} must be at least 1"):
+        get_kv_cache_coordinator([FULL], 4, 4, longest, max_in_flight_tokens=in_flight)
+
+
+@pytest.mark.parametrize("group_id", [-1, 1 << 32])
+def test_the_id_of_a_group_fits_into_a_key(group_id: int) -> None:
+    model = Model(FULL, window(5))
+    model.prompt("a", text(9))
+    request, pool = model.requests["a"], model.manager.block_pool
+    block, key = pool.blocks[1], request.block_hashes[0]
+    for call, values in (
+        (pool.cache_partial_block, (request, block, 4, group_id, 4, True)),
+        (pool.cache_full_blocks, (request, [pool.blocks[9]], 0, 1, 4, group_id)),
+        (pool.get_cached_block, (key, [group_id])),
+        (make_block_hash_with_group_id, (key, group_id)),
+    ):
+        refused(model.manager, ValueError, str(group_id), call, *values)  # type: ignore[arg-type]
 
 
 def test_hits_of_one_group_alone_change_nothing() -> None:

@@ -11,7 +11,7 @@ def aligned_block(state_bytes, bytes_per_token, kernel_block, block_size):
 
 * `state_bytes`: what a state takes in one layer.
 * `bytes_per_token`: what the key and the value of a token take in one layer with attention.
-* `kernel_block`: the kernel computes with multiples of so many tokens.
+* `kernel_block`: the number of tokens in a block must be a multiple of this, for the kernel's sake.
 * `block_size`: what a user gives as `--block-size`, or 16, the default. One of the last two numbers
   is a multiple of the other.
 * `tokens`: how many tokens are in a block. It is the smallest number that is large enough for a
@@ -24,7 +24,8 @@ Example: `aligned_block(1000, 10, 16, 16)` is `(112, 12.0)`. A state takes as mu
 ## Hints
 1. How many tokens are as large as the state? What is the next multiple of 16?
 2. The number of tokens is a multiple of the larger of `kernel_block` and `block_size`. Call it
-   `multiple`. How many bytes do `multiple` tokens take, and how often must you take them?
+   `multiple`. How many bytes do so many tokens take, and how many times does that fit into a
+   state?
 3. `tokens = multiple * ceil(state_bytes / (multiple * bytes_per_token))`. The percentage is
    `100 * (tokens * bytes_per_token - state_bytes) / state_bytes`.
 

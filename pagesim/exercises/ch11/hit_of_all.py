@@ -10,8 +10,8 @@ def hit_of_all(num_tokens, groups, block_size):
 
 `num_tokens` is the length of the prompt. `groups` has a pair `(window, cached)` for each group:
 
-* `window` is the number of tokens that a token of this group sees, its own included. It is at least
-  2, or None for full attention.
+* `window` is the number of tokens that a token sees in the layers of this group, itself included.
+  It is at least 2, or None for full attention.
 * `cached` says for each full block of the prompt, from the first to the last, whether this group
   has it.
 

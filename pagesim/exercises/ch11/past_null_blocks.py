@@ -1,12 +1,13 @@
 """# 11.4 Find the bug: NaN from a window ★★
 
 The kernel below computes attention for a decode step. One program reads the last `window` keys of
-one sequence through the table of a window. Blocks that the window has given back are 0 in this
-table, so they name the null block. In a model without windows the kernel worked. Here it returns
-NaN: nobody writes into the null block, and it holds NaN.
+one sequence through the table of a window. Where the window has given a block back, the
+entry of this table is 0, the null block. A kernel that was written for full attention returned NaN
+here: nobody writes into the null block, and it holds NaN.
 
-There is more than one mistake. Two places of `past_null_blocks` have been removed, and a comment
-says what was there. Write them again, so that the program reads only what its query sees.
+That kernel, `past_null_blocks`, had a mistake in two places. The code of both has been taken out,
+and a comment in each gap says what it did. Write it again, so that the program reads only what its
+query sees.
 
 `q` and `out` are `[num_seqs, DIM]` and the caches are `[num_blocks, BLOCK, DIM]`, all float32.
 `seen` is given: it says which positions of the block the query sees. The query belongs to the last
@@ -29,7 +30,7 @@ block 5 and nothing else.
 ## Wrong answers
 * values_not_masked (slots without a token): A weight of 0 cancels any value.
 * begins_at_0 (a null block): If a load is masked, a block of which nothing is seen does no harm.
-* its_own_token_too (a null block): A query sees a window of keys before its own.
+* its_own_token_too (a null block): A query sees a whole window of keys besides its own.
 * rounded_up (the window begins inside a block): The block in which the window begins is not needed.
 * tokens_are_loaded (the window begins inside a block): A position below the length is a token, and
   tokens may be loaded.

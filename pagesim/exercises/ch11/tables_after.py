@@ -8,8 +8,9 @@ def tables_after(windows, steps, num_blocks, block_size):
     return tables, free
 ```
 
-* `windows`: for each group, how many tokens a token sees, its own included; None is full attention.
-* `steps`: how many tokens of the request are computed in each step. It is alone on the server.
+* `windows`: for each group, how many tokens a token sees, itself included; None is full attention.
+* `steps`: how many tokens of the request are computed in each step. It is alone on the server, and
+  the queue is long enough for it.
 * `tables`: the table of each group after the last step, as a list of ids.
 * `free`: the free queue after it, from front to back. At the beginning, it holds the blocks 1 to
   `num_blocks - 1`.
@@ -39,8 +40,9 @@ the ninth, sees positions 4 to 8. So the window gives back block 3, and full att
   ones at its end.
 * group_by_group (a block moves): Each group gives back and takes before the next group does.
 * to_the_back (a block is given back): A block that is freed goes to the end of a queue.
-* first_to_last (two blocks at once): The blocks of a table are freed from the first to the last.
-* its_own_token_too (a block is given back): A token sees a window of tokens before itself.
+* first_to_last (two blocks at once): The first of the blocks that are given back is at the front of
+  the queue.
+* its_own_token_too (a block is given back): A token sees a whole window of tokens besides itself.
 * seen_by_the_last (many tokens in a step): What the last token of a step does not see can go.
 * rounded_up (the window begins inside a block): The block in which the window begins is not needed.
 * shorter_table (a block is given back): A block that is given back leaves the table.
