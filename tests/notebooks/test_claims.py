@@ -6,7 +6,8 @@ import pytest
 
 import pagesim
 from pagesim import v1
-from pagesim.sizing import ModelSpec
+from pagesim.sizing import ModelSpec, size_v1
+from pagesim.sizing.mamba_block_size import align_hybrid_block_size
 from tests.notebooks.chapters import chapter, printed, source
 from tools.course import ROOT
 
@@ -77,3 +78,61 @@ def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:
 
     assert found(1) == pytest.approx(16.3, abs=0.05)
     assert found(-1) == pytest.approx(found(1), abs=0.02)
+
+
+def test_the_gigabytes_and_layers_of_chapter_11() -> None:
+    """Section 1: what Gemma 3 12B keeps of 32,768 tokens, and what it would keep without groups."""
+    gemma = ModelSpec.preset("gemma-3-12b")
+    windows, text = len(gemma.sliding_layers), 32_768
+    full = gemma.num_layers - windows
+    token = 2 * gemma.num_kv_heads * gemma.head_dim * 2
+    assert (full, windows, gemma.sliding_window) == (8, 40, 1024)
+    kept, recent, uniform = (
+        layers * tokens * token / 2**30
+        for layers, tokens in ((full, text), (windows, 1024), (gemma.num_layers, text))
+    )
+    words = source("11", "tables-md")
+    for number in (f"{kept:.0f} GiB in all", f"{recent:.1f} GiB", f"would be {uniform:.0f} GiB"):
+        assert number in words
+    assert 1 - (kept + recent) / uniform == pytest.approx(4 / 5, abs=0.01)
+
+
+def test_the_blocks_beside_states_of_chapter_11() -> None:
+    """528, and 576 on an H100; 544 of Qwen3-Next, which fp8 makes 1,072: 1.84 times as many."""
+    state, token = 2_146_304, 4096
+    qwen = size_v1(ModelSpec.preset("qwen3.5-9b"), "20GiB").aligned
+    assert qwen is not None and (qwen.state_bytes, qwen.bytes_per_token) == (state, token)
+    assert f"{state:,} bytes" in source("11", "state-md")
+    a100, h100 = (
+        align_hybrid_block_size(state, token, checkpoint_alignment=each).block_size
+        for each in (None, 64)
+    )
+    words = source("11", "state-why")
+    assert f"{h100} instead of {a100}" in words
+    plain, fp8 = (
+        size_v1(
+            ModelSpec.preset("qwen3-next-80b"),
+            "20GiB",
+            max_model_len=32_768,
+            max_num_batched_tokens=8192,
+            kv_cache_dtype=dtype,
+        )
+        for dtype in ("auto", "fp8")
+    )
+    assert f"({plain.block_size} on an A100)" in words
+    box = source("11", "boxes")
+    assert f"gets {fp8.block_size:,} tokens instead of {plain.block_size}" in box
+    more = fp8.max_concurrency(32_768) / plain.max_concurrency(32_768)
+    assert f": {more:.2f} times as many requests fit" in box
+
+
+def test_the_padding_of_chapter_11() -> None:
+    """Eight of 70 places are 11.4 %, and the log counts them against the 52 layers with windows."""
+    gemma = ModelSpec.preset("gemma-3-27b")
+    windows = len(gemma.sliding_layers)
+    places = 7 * (gemma.num_layers - windows)
+    empty = places - gemma.num_layers
+    words = source("11", "log-why")
+    assert f"of the {places} places, {100 * empty / places:.1f} %" in words
+    assert f"Add {empty} padding layers, may waste at most {100 * empty / windows:.2f}%" in words
+    assert f"of the {windows} layers" in words
