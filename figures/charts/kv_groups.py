@@ -12,19 +12,20 @@ from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import cannot
 from pagesim.figures.style import Box, Look, Picture
 from pagesim.sizing import CacheSize
+from pagesim.sizing.kinds import WORDS, kind_of, words_of
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
-from pagesim.sizing.waste import counted, kind_of, wasted, words_of
+from pagesim.sizing.waste import counted, wasted
 
 ROW, GAP, LEGEND, HEADS = 22.0, 3.0, 22.0, 16.0
 NAME, RIGHT = 112.0, 92.0
 KINDS = {
-    "full": ("full attention", style.color_of(0)),
+    "full": (WORDS["full"], style.color_of(0)),
     "window": ("window", style.color_of(2)),
     "chunks": ("chunks", style.color_of(4)),
     "states": ("state", style.color_of(3)),
-    "latent": ("latent vectors", style.color_of(0)),
-    "mixed": ("pages of several sizes", style.color_of(0)),
+    "latent": (WORDS["latent"], style.color_of(0)),
+    "mixed": (WORDS["mixed"], style.color_of(0)),
 }
 """What a page holds: its name in the legend, and its colour."""
 LOST = Look(style.PARTS["internal"].color, "xxxx")

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,30 +92,10 @@ def parse_config(given: Words) -> Config:
     gemma = kind == "gemma3_text"
     given = GEMMA3 | given if gemma else given
 
-    def whole(key: str, default: int | None = None, most: int = MAX_NUMBER, least: int = 1) -> int:
-        value = given.get(key, default)
-        if type(value) is not int or not least <= value <= most:
-            raise CheckpointError(
-                f"{key} must be a whole number from {least} to {most}, not {quoted(value)}"
-            )
-        return value
-
-    def flag(key: str) -> bool:
-        value = given.get(key, False)
-        if type(value) is not bool:
-            raise CheckpointError(f"{key} must be true or false, not {quoted(value)}")
-        return value
-
+    whole, flag = partial(_whole, given), partial(_flag, given)
     slides = gemma or kind == "mistral" or (kind != "llama" and flag("use_sliding_window"))
     _refuse(given, kind, slides)
-    hidden, heads = whole("hidden_size"), whole("num_attention_heads")
-    kv_heads = whole("num_key_value_heads", heads)
-    head_dim = whole("head_dim", 128 if kind == "qwen3" else hidden // heads)
-    if heads % kv_heads or head_dim % 2:
-        raise CheckpointError(
-            f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
-            f"and head_dim {head_dim} of 2"
-        )
+    hidden, heads, kv_heads, head_dim = _heads(whole, kind)
     layers = whole("num_hidden_layers", most=MAX_LAYERS)
     rope_local_theta, given = _local_rope(given) if gemma else (0.0, given)
     rope_theta, rope_scaling = _rope(given)
@@ -122,8 +103,7 @@ def parse_config(given: Words) -> Config:
         _positive(key, given[key]) if gemma and key in given else 0.0
         for key in ("query_pre_attn_scalar", "final_logit_softcapping")
     )
-    if window is None and not gemma:
-        slides = False
+    slides = slides and (gemma or window is not None)
     return Config(
         model_type=kind,
         num_hidden_layers=layers,
@@ -148,6 +128,37 @@ def parse_config(given: Words) -> Config:
         query_pre_attn_scalar=scalar,
         final_logit_softcapping=cap,
     )
+
+
+def _whole(
+    given: Words, key: str, default: int | None = None, most: int = MAX_NUMBER, least: int = 1
+) -> int:
+    value = given.get(key, default)
+    if type(value) is not int or not least <= value <= most:
+        raise CheckpointError(
+            f"{key} must be a whole number from {least} to {most}, not {quoted(value)}"
+        )
+    return value
+
+
+def _flag(given: Words, key: str) -> bool:
+    value = given.get(key, False)
+    if type(value) is not bool:
+        raise CheckpointError(f"{key} must be true or false, not {quoted(value)}")
+    return value
+
+
+def _heads(whole: Callable[..., int], kind: str) -> tuple[int, int, int, int]:
+    """The hidden size, the heads of queries and of keys, and the size of a head."""
+    hidden, heads = whole("hidden_size"), whole("num_attention_heads")
+    kv_heads = whole("num_key_value_heads", heads)
+    head_dim = whole("head_dim", 128 if kind == "qwen3" else hidden // heads)
+    if heads % kv_heads or head_dim % 2:
+        raise CheckpointError(
+            f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
+            f"and head_dim {head_dim} of 2"
+        )
+    return hidden, heads, kv_heads, head_dim
 
 
 def _refuse(given: Words, kind: str, slides: bool) -> None:

@@ -3,10 +3,11 @@
 from pagesim.commands.common import Options
 from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import CacheSize
+from pagesim.sizing.kinds import kind_of, words_of
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, padding_of
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.sizing.log_lines import log_lines
-from pagesim.sizing.waste import EMPTY, counted, kind_of, wasted, words_of
+from pagesim.sizing.waste import EMPTY, counted, wasted
 
 Rows = list[tuple[str, str]]
 

@@ -97,14 +97,9 @@ def engine_on_pages(
     from pagesim.kernels.tiny_llm import Model
 
     policy, limits = policy or Paged(), limits or Limits()
-    for name, value, kinds in (
-        ("model", model, (Model,)),
-        ("policy", policy, (Paged, PagedV1)),
-        ("limits", limits, (Limits,)),
-    ):
-        if not isinstance(value, kinds):
-            words = " or ".join(kind.__name__ for kind in kinds)
-            raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
+    _check_kind("model", model, Model)
+    _check_kind("policy", policy, Paged, PagedV1)
+    _check_kind("limits", limits, Limits)
     head = model.head
     if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
         raise UsageError(
@@ -120,6 +115,12 @@ def engine_on_pages(
         server = policy.server(blocks * policy.block_size, limits, record=record)
     memory = memory_for(model, server, getattr(policy, "num_cpu_blocks", 0))
     return (engine or cast("type[E]", Engine))(model, server, memory, backend)
+
+
+def _check_kind(name: str, value: object, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        words = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
 
 
 def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngine:

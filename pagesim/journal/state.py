@@ -65,6 +65,11 @@ class Group:
         """What the group is called under a picture: "full", "window 128" or "state"."""
         if self.kind == WINDOW:
             return f"window {self.sliding_window}"
+        return self.word
+
+    @property
+    def word(self) -> str:
+        """The kind in a word: "full", "window" or "state"."""
         return "state" if self.kind == MAMBA else self.kind
 
     def table(

@@ -4,15 +4,15 @@ A request has a table per group, named ``"<request>@<group id>"``. A file with o
 and there a table is its request's and nothing else. The player's ``js/groups.js`` does the same.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.files.jsonl import JsonObject
+from pagesim.journal import state
 from pagesim.journal.effects import Name
+from pagesim.journal.state import FULL, MAMBA, WINDOW, name_parts
 
-LETTERS = {"full": "F", "window": "W", "mamba": "S"}
-_TABLE = re.compile(r"(.*)@(\d+)", re.DOTALL)
+LETTERS = {FULL: "F", WINDOW: "W", MAMBA: "S"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Group:
     @property
     def is_state(self) -> bool:
         """Whether a block holds a state instead of slots."""
-        return self.kind == "mamba"
+        return self.kind == MAMBA
 
 
 def groups_in(header: JsonObject) -> tuple[Group, ...]:
@@ -37,23 +37,23 @@ def groups_in(header: JsonObject) -> tuple[Group, ...]:
     found = []
     for at, (each, letter) in enumerate(zip(given, letters, strict=True)):
         nth = str(letters[: at + 1].count(letter)) if letters.count(letter) > 1 else ""
-        kind, window = each["kind"], each.get("sliding_window")
-        label = {"mamba": "state", "window": f"window {window}"}.get(kind, kind)
-        found.append(Group(each["block_size"], label, letter + nth, kind))
+        kind, size = each["kind"], each["block_size"]
+        label = state.Group(kind, size, each.get("sliding_window")).text
+        found.append(Group(size, label, letter + nth, kind))
     return tuple(found) if len(found) > 1 else ()
 
 
 def owner_of(name: Name, groups: Sequence[Group]) -> Name:
     """Whose table it is: the request, or with one group the table itself."""
-    found = _TABLE.fullmatch(name) if groups and isinstance(name, str) else None
+    found = name_parts(name) if groups else None
     if found is None:
         return name
-    return int(found[1]) if found[1].isdecimal() else found[1]
+    return int(found[0]) if found[0].isdecimal() else found[0]
 
 
 def group_of(name: Name, groups: Sequence[Group]) -> Group | None:
     """The group of a table, or None with one group."""
-    found = _TABLE.fullmatch(str(name)) if groups else None
-    if found is None:
-        return groups[0] if groups else None
-    return groups[int(found[2])] if int(found[2]) < len(groups) else groups[0]
+    if not groups:
+        return None
+    _, group_id = name_parts(name) or (name, 0)
+    return groups[group_id if group_id < len(groups) else 0]

@@ -1,6 +1,7 @@
 """What the parts of a still picture share: the state, the sheet, and a block with its signs."""
 
 from pagesim.journal.effects import Name
+from pagesim.journal.state import WINDOW
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import color_of, pattern_of
 from pagesim.player.describe import name_text
@@ -99,7 +100,7 @@ class Still:
             self.sheet.path(
                 f"M{x + w / 3:g} {y + h / 3:g}h{w / 3:g}v{h / 3:g}h{-w / 3:g}z", look, 3
             )
-        elif group is not None and group.kind == "window":
+        elif group is not None and group.kind == WINDOW:
             self.sheet.path(f"M{x:g} {y:g}h{w / 4:g}v{h:g}h{-w / 4:g}z", look, 3)
 
     def owner_text(self, block: int) -> str:

@@ -11,7 +11,7 @@ cache groups.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -80,14 +80,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     With ``record_runs``, the result has a run of each part, whose tables have the trace's names.
     """
     name = fspath(path)
-    read = numbered_lines(name, TraceError)
-    header = next(objects(read, name, TraceError), (1, {}))[1]
-    ended = ""
-    if header.get("format") == record_vllm.FORMAT:
-        # Only lines that were written to their end.
-        read = ((number, raw) for number, raw in read if raw.endswith(b"\n"))
-        ended = "it was cut off: the program was killed, or still runs"
-    lines = objects(read, name, TraceError)
+    header, lines, ended = _opened(name)
     players = _chosen(PLAYERS, header, "format", name)
     player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
     if record_runs and not player.has_pages:
@@ -115,6 +108,17 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
                 mismatch = _compare(player, operation, f"{name}:{line}", begin)
                 equal += mismatch is None
     return ReplayResult(name, kind, equal, total, mismatch, tuple(runs), ended)
+
+
+def _opened(name: str) -> tuple[JsonObject, Iterator[tuple[int, JsonObject]], str]:
+    """The header of a recording, its operations, and why it ended if it does not say so itself."""
+    read, ended = numbered_lines(name, TraceError), ""
+    header = next(objects(read, name, TraceError), (1, {}))[1]
+    if header.get("format") == record_vllm.FORMAT:
+        # Only lines that were written to their end.
+        read = ((number, raw) for number, raw in read if raw.endswith(b"\n"))
+        ended = "it was cut off: the program was killed, or still runs"
+    return header, objects(read, name, TraceError), ended
 
 
 def _why_ended(operation: JsonObject) -> str:

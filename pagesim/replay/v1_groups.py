@@ -14,13 +14,12 @@ from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named
 from pagesim.replay.record_vllm import ids_of
 from pagesim.replay.v1 import KVCacheManagerPlayer, RequestsPlayer, V1Player, V1SchedulerPlayer
+from pagesim.sizing.kinds import KINDS
 from pagesim.sizing.kv_cache_spec import KVCacheSpec
 from pagesim.v1.kv_cache_coordinator import Blocks
 
 SPECS: dict[str, type[KVCacheSpec]] = {
-    "full": v1.FullAttentionSpec,
-    "window": v1.SlidingWindowSpec,
-    "mamba": v1.MambaSpec,
+    KINDS[spec]: spec for spec in (v1.FullAttentionSpec, v1.SlidingWindowSpec, v1.MambaSpec)
 }
 
 

@@ -53,9 +53,6 @@ class CacheSize:
         num_gpu_blocks_override: int | None,
         *,
         disable_hybrid_kv_cache_manager: bool = False,
-        max_num_batched_tokens: int = DEFAULT_MAX_NUM_BATCHED_TOKENS,
-        async_scheduling: bool = False,
-        enable_prefix_caching: bool = True,
     ) -> "CacheSize":
         """Compute the size from the layers of each rank. UsageError if not a single block fits."""
         amount = as_byte_range("memory", memory)
@@ -82,19 +79,20 @@ class CacheSize:
             low[fullest],
             high[fullest],
             model.max_model_len,
-            max_num_batched_tokens,
-            async_scheduling,
-            enable_prefix_caching,
             groups=tuple(groups),
         )
-        if not size.high.num_blocks:
-            places = group_size(size.high.kv_cache_groups)
+        size._check_a_block(amount)
+        return size
+
+    def _check_a_block(self, memory: ByteRange) -> None:
+        """UsageError if not a single block fits."""
+        if not self.high.num_blocks:
+            places = group_size(self.high.kv_cache_groups)
             raise UsageError(
-                f"memory is {amount} bytes, but one block of {model.name} takes "
-                f"{size.block_bytes:,} ({size.page_bytes:,} in each of {places} "
+                f"memory is {memory} bytes, but one block of {self.model.name} takes "
+                f"{self.block_bytes:,} ({self.page_bytes:,} in each of {places} "
                 "layers): not even one block fits"
             )
-        return size
 
     def limited_to(self, max_model_len: int | None) -> "CacheSize":
         """The same size for sequences of at most so many tokens; -1: of as many as fit.

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.checks import check_choice, check_int
+from pagesim.sizing.kv_cache_spec import MambaSpec
 
 DEFAULT_BLOCK_SIZE, LEAST_OF_MLA = 16, 128
 
@@ -41,6 +42,20 @@ class AlignedBlockSize:
     def padding_percent(self) -> float:
         """How much larger the page is than the state, as vLLM logs it."""
         return 100 * (self.page_size_bytes - self.state_bytes) / self.state_bytes
+
+    def mamba_spec(self, mode: str, *longest: int | None) -> MambaSpec:
+        """The spec of the states.
+
+        Where the size of their block does not follow, a block is as long as a sequence: the first
+        of ``longest`` that is a number of tokens, or a block of the attention layers.
+        """
+        sizes = (self.mamba_block_size, *longest, self.block_size)
+        return MambaSpec(
+            next(size for size in sizes if size and size > 0),
+            self.state_bytes,
+            page_size_padded=self.mamba_page_size_padded,
+            mamba_cache_mode=mode,
+        )
 
     @property
     def why(self) -> str:

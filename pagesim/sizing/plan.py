@@ -5,15 +5,16 @@ It only translates. The cases have names such as "window" for the kinds of layer
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.sizing.block_sizes import resolve_kv_cache_block_sizes
 from pagesim.sizing.enough_memory import (
     NotEnoughMemoryError,
     check_enough_memory,
     estimated_max_model_len,
 )
+from pagesim.sizing.kinds import KINDS
 from pagesim.sizing.kv_cache_config import (
     KVCacheConfig,
     get_kv_cache_config,
@@ -21,32 +22,13 @@ from pagesim.sizing.kv_cache_config import (
     parts_of,
 )
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, get_kv_cache_groups, padding_of
-from pagesim.sizing.kv_cache_spec import (
-    ChunkedLocalAttentionSpec,
-    FullAttentionSpec,
-    KVCacheSpec,
-    MambaSpec,
-    MLAAttentionSpec,
-    SlidingWindowSpec,
-    UniformTypeKVCacheSpecs,
-)
+from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.sizing.mamba_block_size import align_hybrid_block_size
 
-KINDS: dict[type[KVCacheSpec], str] = {
-    FullAttentionSpec: "full",
-    SlidingWindowSpec: "window",
-    ChunkedLocalAttentionSpec: "chunked",
-    MLAAttentionSpec: "mla",
-    MambaSpec: "mamba",
-    UniformTypeKVCacheSpecs: "uniform",
-}
 DTYPES = {1: "fp8_e4m3", 2: "bfloat16", 4: "float32"}
 
-Case = Mapping[str, Any]
-Answer = dict[str, Any]
 
-
-def plan_kv_cache(case: Case) -> Answer:
+def plan_kv_cache(case: JsonObject) -> JsonObject:
     """What vLLM plans at its start for a case; too little memory is returned as an error.
 
     UsageError if the case lacks something.
@@ -59,7 +41,7 @@ def plan_kv_cache(case: Case) -> Answer:
         raise UsageError(f"the case has no {error}") from error
 
 
-def _sized(case: Case) -> Answer:
+def _sized(case: JsonObject) -> JsonObject:
     specs = [_spec(one) for one in case["specs"]]
     layers = {f"layers.{i}": specs[kind] for i, kind in enumerate(case["layers"])}
     ranks = case.get("ranks") or [range(len(layers))]
@@ -98,7 +80,7 @@ def _sized(case: Case) -> Answer:
     }
 
 
-def _spec(one: Case) -> KVCacheSpec:
+def _spec(one: JsonObject) -> KVCacheSpec:
     if one["kind"] == "mamba":
         return MambaSpec(
             one["block_size"],
@@ -127,7 +109,7 @@ def _numbers(names: tuple[str, ...]) -> list[int]:
     return [int(name.removeprefix("layers.")) for name in names]
 
 
-def _group(group: KVCacheGroupSpec) -> Answer:
+def _group(group: KVCacheGroupSpec) -> JsonObject:
     spec = group.kv_cache_spec
     return {
         "layers": _numbers(group.layer_names),
@@ -138,7 +120,7 @@ def _group(group: KVCacheGroupSpec) -> Answer:
     }
 
 
-def _planned(configs: list[KVCacheConfig], length: int, in_flight: int) -> Answer:
+def _planned(configs: list[KVCacheConfig], length: int, in_flight: int) -> JsonObject:
     first = configs[0]
     concurrency = first.max_concurrency(length, in_flight)
     return {
@@ -163,7 +145,7 @@ def _planned(configs: list[KVCacheConfig], length: int, in_flight: int) -> Answe
     }
 
 
-def _aligned(case: Case) -> Answer:
+def _aligned(case: JsonObject) -> JsonObject:
     heads = 1 if case.get("mla") else 2 * case["num_kv_heads"]
     found = align_hybrid_block_size(
         case["state_bytes"],

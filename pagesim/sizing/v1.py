@@ -7,7 +7,6 @@ from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.cache_size import CacheSize
 from pagesim.sizing.dtypes import cache_dtype, dtype_bytes
 from pagesim.sizing.kv_cache_config import DEFAULT_MAX_NUM_BATCHED_TOKENS
-from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.sizing.layer_specs import get_kv_cache_spec
 from pagesim.sizing.mamba_block_size import align_hybrid_block_size
 from pagesim.sizing.mamba_cache import cache_mode, state_bytes
@@ -61,13 +60,7 @@ def size_v1(
             state, per_token, block_size=block_size, mamba_cache_mode=mode
         )
         block_size = aligned.block_size
-        limits = (aligned.mamba_block_size, max_model_len, model.max_model_len, block_size)
-        mamba = MambaSpec(
-            next(size for size in limits if size and size > 0),
-            state,
-            page_size_padded=aligned.mamba_page_size_padded,
-            mamba_cache_mode=mode,
-        )
+        mamba = aligned.mamba_spec(mode, max_model_len, model.max_model_len)
     specs = [
         get_kv_cache_spec(
             model, layers, block_size=block_size, num_kv_heads=kv_heads, dtype=kept, mamba=mamba
@@ -82,8 +75,12 @@ def size_v1(
         memory,
         num_gpu_blocks_override,
         disable_hybrid_kv_cache_manager=disable_hybrid_kv_cache_manager,
+    )
+    found = replace(
+        found,
         max_num_batched_tokens=max_num_batched_tokens,
         async_scheduling=async_scheduling,
         enable_prefix_caching=enable_prefix_caching,
+        aligned=aligned,
     )
-    return replace(found, aligned=aligned).limited_to(max_model_len)
+    return found.limited_to(max_model_len)

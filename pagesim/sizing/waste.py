@@ -6,15 +6,8 @@ Shares are of the bytes of a block in every group, as if all groups had equally 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pagesim.sizing.kinds import words_of
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, group_size
-from pagesim.sizing.kv_cache_spec import (
-    ChunkedLocalAttentionSpec,
-    KVCacheSpec,
-    MambaSpec,
-    MLAAttentionSpec,
-    SlidingWindowSpec,
-    UniformTypeKVCacheSpecs,
-)
 
 EMPTY, PADDED = "empty places", "padded pages"
 
@@ -26,33 +19,6 @@ class Waste:
     name: str
     share: float
     words: str
-
-
-def kind_of(spec: KVCacheSpec) -> str:
-    """What the layers of a group keep: full, window, chunks, states, latent or mixed."""
-    kinds: dict[type[KVCacheSpec], str] = {
-        SlidingWindowSpec: "window",
-        ChunkedLocalAttentionSpec: "chunks",
-        MambaSpec: "states",
-        MLAAttentionSpec: "latent",
-        UniformTypeKVCacheSpecs: "mixed",
-    }
-    return kinds.get(type(spec), "full")
-
-
-def words_of(spec: KVCacheSpec) -> str:
-    """The same in words, with the length of the window or of the chunks."""
-    if isinstance(spec, SlidingWindowSpec):
-        return f"a window of {spec.sliding_window:,} tokens"
-    if isinstance(spec, ChunkedLocalAttentionSpec):
-        return f"chunks of {spec.attention_chunk_size:,} tokens"
-    kinds = {"states": "states", "latent": "latent vectors", "mixed": "pages of several sizes"}
-    words = kinds.get(kind_of(spec), "full attention")
-    window = getattr(spec, "sliding_window", None)
-    chunk = getattr(spec, "attention_chunk_size", None)
-    if window is not None:
-        return f"{words}, though some have a window of {window:,} tokens"
-    return words if chunk is None else f"{words}, though some have chunks of {chunk:,} tokens"
 
 
 def wasted(groups: Sequence[KVCacheGroupSpec]) -> list[Waste]:

@@ -117,8 +117,7 @@ def group_id_of(table: Name) -> int:
 
 def group_text(group_ids: Sequence[int], state: State) -> str:
     """'full attention', 'the window of group 1', or 'the states of groups 2, 3 and 4'."""
-    kind = state.groups[group_ids[0]].kind
-    word = "state" if kind == MAMBA else kind
+    kind, word = state.groups[group_ids[0]].kind, state.groups[group_ids[0]].word
     words = [str(group_id) for group_id in group_ids]
     which = f"group {words[0]}" if len(words) < 2 else f"groups {', '.join(words[:-1])} and "
     which += words[-1] if len(words) > 1 else ""

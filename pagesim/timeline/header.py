@@ -73,9 +73,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
     if not isinstance(state, dict):
         raise check.error(f"state must be an object, not {show(state)}")
     null = None if state.get("null") is None else check.block(state["null"])
-    refs = dict.fromkeys(range(check.num_blocks), 0)
-    for block, count in check.pairs(state.get("refs", []), "refs"):
-        refs[check.block(block)] = check.integer(count, "count", 1)
+    refs = _refs(state, check)
     return State(
         block_size=block_size,
         pools=pools,
@@ -97,6 +95,14 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         sorted_lists=frozenset(name for name, order in orders.items() if order == SORTED),
         groups=groups,
     )
+
+
+def _refs(state: Mapping[str, Json], check: Checked) -> dict[int, int]:
+    """The number of owners of every block."""
+    refs = dict.fromkeys(range(check.num_blocks), 0)
+    for block, count in check.pairs(state.get("refs", []), "refs"):
+        refs[check.block(block)] = check.integer(count, "count", 1)
+    return refs
 
 
 def _groups(given: Json, block_size: int, check: Checked) -> tuple[Group, ...]:

@@ -3,6 +3,7 @@
 import pytest
 
 from pagesim.sizing import CacheSize, ModelSpec, size_v0, size_v1
+from pagesim.sizing.kinds import kind_of, words_of
 from pagesim.sizing.kv_cache_groups import get_kv_cache_groups
 from pagesim.sizing.kv_cache_spec import (
     FullAttentionSpec,
@@ -11,7 +12,7 @@ from pagesim.sizing.kv_cache_spec import (
     UniformTypeKVCacheSpecs,
 )
 from pagesim.sizing.log_lines import log_lines
-from pagesim.sizing.waste import EMPTY, PADDED, counted, kind_of, wasted, words_of
+from pagesim.sizing.waste import EMPTY, PADDED, counted, wasted
 
 pytestmark = pytest.mark.ch08
 
