@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import lcm
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from pagesim.checks import check_bool, check_int
+from pagesim.checks import check_a, check_bool, check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
@@ -237,6 +237,8 @@ class PagedV1:
         specs, _ = cache_groups(size, self.sliding_window, groups, self.hash_block_size)
         object.__setattr__(self, "groups", specs)
         object.__setattr__(self, "block_size", lcm(*(spec.block_size for spec in specs)))
+        if self.group_layers is not None:
+            check_a("group_layers", self.group_layers, Sequence)
         layers = (1,) * len(specs) if self.group_layers is None else tuple(self.group_layers)
         for index, number in enumerate(layers):
             check_int(f"group_layers[{index}]", number, 1)
@@ -289,6 +291,11 @@ class PagedV1:
         blocks = None
         if self.groups is not None and slots >= self._smallest:
             blocks = blocks_of(slots, self._specs, self._layers)
+            if blocks * self.block_size > sys.maxsize:
+                raise UsageError(
+                    f"{blocks} blocks of {self.block_size} places are more than {sys.maxsize} "
+                    "places: give the groups block sizes with a smaller common multiple"
+                )
         return _configs(self, limits, slots, SchedulerConfigV1, CacheConfigV1, blocks)
 
 

@@ -145,6 +145,10 @@ class BlockPool:
                 raise UsageError(f"block {block.block_id} is already free")
             block.ref_cnt -= 1
         unowned = [block for block in ordered if block.ref_cnt == 0]
+        if len(set(unowned)) < len(unowned):
+            for block in ordered:
+                block.ref_cnt += 1
+            raise UsageError(f"a block can be freed only once, but one occurs twice in {unowned}")
         to_front = [block for block in unowned if block.key is None]
         to_back = [block for block in unowned if block.key is not None]
         self.free_block_queue.prepend_n(to_front)

@@ -316,11 +316,20 @@ def test_what_is_no_group_is_named(text: str, part: str) -> None:
         {"group_layers": (1,)},
         {"groups": ()},
         {"groups": "mamba:none"},
+        {"groups": [FullAttentionSpec(10**30), SlidingWindowSpec(7, sliding_window=9)]},
     ],
 )
 def test_fields_that_contradict_each_other(fields: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         PagedV1(**fields)
+
+
+def test_a_pool_of_more_places_than_can_be_counted_is_refused() -> None:
+    policy = PagedV1(groups="full/999999999,window:3/999999998", enable_prefix_caching=False)
+    with pytest.raises(UsageError, match="are more than"):
+        simulate([Request("a", 0.0, 5, 5)], policy=policy, pool=10**15, progress=False)
+    with pytest.raises(TypeError, match="group_layers must be a Sequence, not 5"):
+        PagedV1(groups="full,full", group_layers=5)  # type: ignore[arg-type]
 
 
 def test_several_groups_are_stepped() -> None:

@@ -542,6 +542,16 @@ def test_the_id_of_a_group_fits_into_a_key(group_id: int) -> None:
         refused(model.manager, ValueError, str(group_id), call, *values)  # type: ignore[arg-type]
 
 
+def test_two_owners_that_leave_at_once_are_refused() -> None:
+    model = Model(FULL)
+    model.prompt("a", text(9))
+    model.prompt("b", text(9))
+    first, last = (model.manager.block_pool.blocks[i] for i in (1, 3))
+    assert [block.ref_cnt for block in (first, last)] == [2, 1]
+    free, blocks = model.manager.block_pool.free_blocks, [last, first, first]
+    refused(model.manager, ValueError, "only once", free, blocks)
+
+
 def test_hits_of_one_group_alone_change_nothing() -> None:
     model = Model(FULL, window(9))
     model.prompt("a", text(25))
