@@ -70,11 +70,11 @@ class KVCacheCoordinator:
         There are no encoders and no connectors here, whose numbers are the fourth and the sixth.
         """
         needed = 0
-        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
+        for manager in self.single_type_managers:
             needed += manager.get_num_blocks_to_allocate(
                 request_id,
                 num_tokens,
-                hits,
+                new_computed_blocks[manager.kv_cache_group_id],
                 total_computed_tokens,
                 num_tokens_main_model,
                 apply_admission_cap,
@@ -160,28 +160,6 @@ class UnitaryKVCacheCoordinator(KVCacheCoordinator):
         super().__init__(block_pool, managers)
         (self._manager,) = managers
         self.cache_blocks = self._manager.cache_blocks  # type: ignore[assignment, method-assign]
-
-    def get_num_blocks_to_allocate(
-        self,
-        request_id: Name,
-        num_tokens: int,
-        new_computed_blocks: Blocks,
-        num_encoder_tokens: int,
-        total_computed_tokens: int,
-        num_local_computed_tokens: int,
-        num_tokens_main_model: int,
-        apply_admission_cap: bool = False,
-        prefill_end: int = 0,
-    ) -> int:
-        return self._manager.get_num_blocks_to_allocate(
-            request_id,
-            num_tokens,
-            new_computed_blocks[0],
-            total_computed_tokens,
-            num_tokens_main_model,
-            apply_admission_cap,
-            prefill_end,
-        )
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
