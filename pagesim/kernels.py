@@ -5,10 +5,11 @@ other module can import triton, which cannot switch afterwards. The import works
 without triton. Without triton the kernels answer through `kernels.reference`; without torch, asking
 for one raises an ImportError that names the missing extra.
 
-Each kernel is a file: `cache_write`, `block_copy`, `softmax`, and four in `attention`. `runtime`
-decides how a call runs and checks its arguments. `xray` watches which slots a kernel touches,
-`gate` compiles without a GPU, and `bench` measures with one. `simt` is vLLM's CUDA kernel, thread
-by thread. `tiny_llm` is a language model on the pages.
+Each kernel is a file: `cache_write`, `block_copy`, `softmax`, and four in `attention`, where
+`groups` calls them with a table for each KV cache group; `pool` is the memory of all layers.
+`runtime` decides how a call runs and checks its arguments. `xray` watches which slots a kernel
+touches, `gate` compiles without a GPU, and `bench` measures with one. `simt` is vLLM's CUDA kernel,
+thread by thread. `tiny_llm` is a language model on the pages.
 """
 
 import contextlib

@@ -3,6 +3,26 @@
 The files are those of ``vllm/v1/core`` in release 0.33.0, and all recordings of that release replay
 exactly. A model has one KV cache group or several, of full attention, sliding windows or states.
 Checks come before changes, so a call that raises has changed nothing.
+
+Which file answers which question, from the top down::
+
+    scheduler                     Who computes how many tokens in the next step? Who is preempted?
+    request_queue                 Who waits, and in which order?
+    request                       What is a request, and when is a block of its tokens hashed?
+    kv_cache_manager              Is there room for a request's next tokens? What has it found?
+    kv_cache_coordinator          What does this mean in each group? Where do all groups agree?
+    single_type_kv_cache_manager  Which blocks does one group need, find, cache and drop?
+    mamba_manager                 The same for states. Where must a chunk end?
+    block_pool                    Which blocks are taken, shared, cached, evicted?
+    kv_cache_utils                What is a block, its hash, its key, the queue of free blocks?
+    config, groups                What may a user choose, and what is refused?
+    output, engine                What does a step tell the workers and the clients?
+    scheduler_guards, starvation  What is no output of a step? Why does a request wait forever?
+    state                         What does a recording see of all this?
+
+Begin with ``get_computed_blocks`` and ``allocate_slots`` of ``KVCacheManager``, which call most of
+what is below. With one group of full attention, only ``UnitaryKVCacheCoordinator`` and
+``FullAttentionManager`` are at work: skip the other coordinators and managers.
 """
 
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, MambaSpec, SlidingWindowSpec
@@ -10,9 +30,7 @@ from pagesim.sizing.plan import plan_kv_cache as plan_kv_cache
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
-from pagesim.v1.kv_cache_coordinator import (
-    get_kv_cache_coordinator,
-)
+from pagesim.v1.kv_cache_coordinator import get_kv_cache_coordinator
 from pagesim.v1.kv_cache_manager import KVCacheBlocks, KVCacheManager
 from pagesim.v1.kv_cache_utils import (
     BlockHashListWithBlockSize,

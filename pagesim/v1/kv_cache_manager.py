@@ -76,11 +76,6 @@ class PrefixCacheStats:
             self.hits += num_hits
 
 
-def _check_reserves(num_lookahead_tokens: int, reserved_blocks: int) -> None:
-    check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
-    check_int("reserved_blocks", reserved_blocks, 0)
-
-
 class KVCacheManager:
     """Block tables on one pool of ``num_gpu_blocks`` blocks, including the null block.
 
@@ -179,22 +174,23 @@ class KVCacheManager:
         hits = new_computed_blocks.blocks if new_computed_blocks else self.coordinator.no_blocks
         has_hits = new_computed_blocks is not None and any(hits)
         is_plain = type(num_new_tokens) is int and num_new_tokens > 0
-        if not is_plain or num_new_computed_tokens or has_hits:
+        if not is_plain or num_new_computed_tokens or new_computed_blocks:
             self._check_tokens(request, num_new_tokens, num_new_computed_tokens, hits)
         if num_lookahead_tokens or reserved_blocks:
-            _check_reserves(num_lookahead_tokens, reserved_blocks)
+            check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
+            check_int("reserved_blocks", reserved_blocks, 0)
         if self.journal.active:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
-        tables, request_id = self.coordinator, request.request_id
+        tables, request_id, longest = self.coordinator, request.request_id, self.max_model_len
         computed = request.num_computed_tokens + num_new_computed_tokens
-        total_computed = min(computed, self.max_model_len)
+        total_computed = min(computed, longest)
         free = self.block_pool.get_num_free_blocks()
         if request.status is not RUNNING and has_scheduled_reqs:
             free -= self.watermark_blocks
         prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
         if full_sequence_must_fit and free < tables.get_num_blocks_to_allocate(
             request_id,
-            whole := min(request.num_tokens, self.max_model_len),
+            whole := min(request.num_tokens, longest),
             hits,
             0,
             total_computed,
@@ -209,8 +205,8 @@ class KVCacheManager:
             before = self.block_pool.get_num_free_blocks()
             self.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
             free += self.block_pool.get_num_free_blocks() - before
-        end = min(total_computed + num_new_tokens, self.max_model_len)
-        need = min(end + num_lookahead_tokens, self.max_model_len)
+        end = min(total_computed + num_new_tokens, longest)
+        need = min(end + num_lookahead_tokens, longest) if num_lookahead_tokens else end
         num_blocks = tables.get_num_blocks_to_allocate(
             request_id, need, hits, 0, computed, computed, end, False, prefill_end
         )
@@ -228,7 +224,8 @@ class KVCacheManager:
         if self.enable_caching:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
-            tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
+            known = len(request.all_token_ids)
+            tables.cache_blocks(request, min(total_computed + num_new_tokens, known))
         return KVCacheBlocks(new_blocks) if num_blocks else self.empty_kv_cache_blocks
 
     def _prefill_end(self, request: Request) -> int:

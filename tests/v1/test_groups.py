@@ -16,6 +16,7 @@ from pagesim.v1 import (
     BlockHashListWithBlockSize,
     CacheConfig,
     FullAttentionSpec,
+    KVCacheBlocks,
     KVCacheManager,
     MambaSpec,
     Request,
@@ -567,3 +568,13 @@ def test_hits_of_one_group_alone_change_nothing() -> None:
         found,
         half,
     )
+
+
+@pytest.mark.parametrize("num_lists", [0, 1, 3])
+def test_hits_of_another_number_of_groups_are_refused(num_lists):
+    manager = KVCacheManager(8, groups=[FullAttentionSpec(4)] * 2)
+    request = Request("a", range(6), block_size=4)
+    with pytest.raises(ValueError):
+        manager.allocate_slots(request, 6, 0, KVCacheBlocks(([],) * num_lists))
+    assert manager.get_block_ids("a") == ([], [])
+    assert manager.block_pool.get_num_free_blocks() == 7
