@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 
+import tqdm.auto  # noqa: F401 (now: once a chapter's kernel is here, it would draw for notebooks)
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.budget", "tests.chapters"]

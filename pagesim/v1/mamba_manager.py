@@ -166,9 +166,10 @@ class AlignedMambaManager(MambaManager):
 
     def _cache_checkpoint(self, request: Request, table: list[KVCacheBlock]) -> None:
         position, entry = self.checkpoints[request.request_id]
-        end = position // self.block_size
-        mask = self.reachable_block_mask(request, end - 1, end)
-        if mask is None or mask[0]:
+        size, interval = self.scheduler_block_size, self.retention_interval
+        ends = (request.num_prompt_tokens - 1) // size * size, request.shared_prefix_boundary
+        is_periodic = interval is None or (interval > 0 and position % interval == 0)
+        if is_periodic or position in ends:
             self._cache_state(request, table[entry], position, replace=True)
         else:
             self.block_pool.evict_blocks([table[entry].block_id])
