@@ -6,10 +6,10 @@
 `v1` is vLLM's current engine and `v0` that of 0.6.4.post1. Models are in `model`, `presets`,
 `mamba_state`, and `hf_config` with `hf_layers` (config.json). The arithmetic is in `amount` (what
 "38.48GiB" means), `dtypes`, `ranks` (several GPUs), `kv_cache_spec` and `layer_specs` (a layer's
-page), `unify` (pages of one size), `kv_cache_groups`, `kv_cache_config` (tensors and blocks),
-`enough_memory`, `block_sizes`, and for states `mamba_cache` and `mamba_block_size`. `waste`,
-`log_lines` and `fp8` say more of a size, and `plan` answers the cases of the recordings. `pool` is
-the short way: slots, whatever the blocks.
+page), `kinds` (what layers are called), `unify` (pages of one size), `kv_cache_groups`,
+`kv_cache_config` (tensors and blocks), `enough_memory`, `block_sizes`, and for states `mamba_cache`
+and `mamba_block_size`. `waste`, `log_lines` and `fp8` say more of a size, and `plan` answers the
+cases of the recordings. `pool` is the short way: slots, whatever the blocks.
 """
 
 from pagesim.sizing.amount import ByteRange

@@ -11,6 +11,7 @@ from pagesim.sizing import ModelSpec
 from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.enough_memory import NotEnoughMemoryError
 from pagesim.sizing.fp8 import fp8_gain
+from pagesim.sizing.kv_cache_spec import MambaSpec
 from pagesim.sizing.ranks import kv_heads_per_rank
 from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
@@ -306,3 +307,12 @@ def test_the_longest_sequence() -> None:
     assert size_v1(unknown, 2 * GIB).tokens[0] == 1_638 // 7 * 16
     with pytest.raises(pagesim.UsageError, match="max_model_len is -1"):
         size_v1(unknown, 2 * GIB, max_model_len=-1)
+
+
+@pytest.mark.parametrize(("asked", "tokens"), [(None, 262_144), (-1, 262_144), (32_768, 32_768)])
+def test_without_prefix_caching_a_state_is_a_sequences(asked: int | None, tokens: int) -> None:
+    """A block of states is then as long as a sequence, not as a block of keys and values."""
+    model = ModelSpec.preset("qwen3-next-80b")
+    size = size_v1(model, "400GiB", max_model_len=asked, enable_prefix_caching=False)
+    specs = [group.kv_cache_spec for group in size.high.kv_cache_groups]
+    assert {spec.block_size for spec in specs if isinstance(spec, MambaSpec)} == {tokens}
