@@ -131,7 +131,10 @@ def test_a_call_that_finds_no_block_changes_nothing(groups: list[object], blocks
         (lambda: Story(engine="v1", groups=["full", "state"]), "is a state: without caching=True"),
         (lambda: hybrid("full", "state").arrive([1]).fork(), "V1 has no forks"),
         (lambda: Story(engine="v1", groups=5), "groups must be a list of groups, not 5"),  # type: ignore[arg-type]
-        (lambda: Story(10**12, engine="v1", groups=["full", "full"]), "1000000000000 blocks"),
+        (
+            lambda: Story(10**20, engine="v1", groups=["full", "full"]),
+            "100000000000000000000 blocks",
+        ),
     ],
 )
 def test_what_is_refused(call: Callable[[], object], why: str) -> None:
