@@ -252,3 +252,16 @@ def test_a_hit_may_end_beyond_the_longest_model_length() -> None:
             manager.cache_blocks(request, 6)
             assert run.at(-1) == manager.state()
     assert found == 6
+
+
+def test_a_state_inside_a_chunk_is_written_before_the_one_at_its_end() -> None:
+    state = v1.MambaSpec(
+        4, mamba_cache_mode="align", num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=4
+    )
+    manager = v1.KVCacheManager(20, groups=[v1.FullAttentionSpec(4), state])
+    with pagesim.record(manager) as run:
+        manager.allocate_slots(v1.Request("a", range(18), block_size=4), 18)
+    *_, inside, last = manager.get_block_ids("a")[1]
+    effects = [effect for event in run for effect in event.effects]
+    writes = [(each.block, each.count) for each in effects if each.kind == "write"]
+    assert writes[-2:] == [(inside, 16), (last, 2)]
