@@ -46,7 +46,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
 
 def test_the_language_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
-    (block,) = blocks_of("generation")
-    exec(compile(block, "docs", "exec"), {})
-    assert capsys.readouterr().out == "kc.\n"
-    assert "# kc." in block
+    for block in blocks_of("generation"):
+        exec(compile(block, "docs", "exec"), {})
+        assert capsys.readouterr().out.startswith("kc.\n")
+        assert "# kc." in block

@@ -1,5 +1,7 @@
 """Windows beside full attention: the rates are those of vLLM 0.33.0 on the same conversations."""
 
+import os
+
 import pytest
 
 from pagesim.studies import group_hits
@@ -15,8 +17,9 @@ OF_VLLM = {
 
 
 def test_the_table_is_vllm_s_number_by_number() -> None:
-    found = table()
-    for memory, (full, *layouts) in OF_VLLM.items():
+    sizes = tuple(OF_VLLM) if "PAGESIM_LONG" in os.environ else (350, 150)  # make nightly: all
+    found = table(sizes)
+    for memory, (full, *layouts) in ((size, OF_VLLM[size]) for size in sizes):
         alone = found["full"][memory]
         assert (round(alone.rate, 1), round(alone.peak, 1)) == full
         for name, (dense, default, peak) in zip(("1 : 1", "1 : 5"), layouts, strict=True):
