@@ -4,6 +4,9 @@
 arXiv 2309.06180) measured OPT-13B on an A100-40GB: 12 GiB for keys and values and 800 KiB per token
 give 15,728 slots; sequences have at most 2,048 tokens. It states the mean lengths of its requests
 but not their spread, so one number is calibrated; :data:`CALIBRATION` says which.
+
+:func:`controls` does the accounting in four plausible but wrong ways: only the right one comes near
+the published numbers.
 """
 
 import math
@@ -13,8 +16,10 @@ from functools import lru_cache
 import numpy as np
 
 from pagesim.simulation import PAPER_POOL, Paged, Simulation, simulate
+from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
+from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.studies.sharing import beam_search, parallel_sampling
-from pagesim.workload import Workload
+from pagesim.workload import Request, Workload
 from pagesim.workload.synthetic import Lengths, requests_of
 
 SOURCE = "Kwon et al., PagedAttention, SOSP '23, arXiv 2309.06180"
@@ -191,6 +196,32 @@ def block_sizes(
     )
 
 
+def controls(n: int = 4000, seed: int = 0) -> dict[str, dict[str, float]]:
+    """Four wrong ways, each with its mean; :func:`figure_2` has the right ones.
+
+    * "rounding is internal": Oracle, with the buddy's rounding as part of the request;
+    * "pow2 of all": Pow2 that rounds prompt and output together, not only the output;
+      (both grant the same stretches, so they give the same numbers)
+    * "first fit": Oracle without a buddy allocator, granted exactly what it requests;
+    * "unsaturated": Max at a rate that leaves the queue empty, so that much is free.
+    """
+    slots, longest = PAPER_POOL.slots, MAX_MODEL_LEN
+    workload = lengths("sharegpt", n, seed)
+    wrong: dict[str, MemoryPolicy] = {
+        "rounding is internal": ContiguousPolicy(
+            slots, longest, "oracle", rounding_is_internal=True
+        ),
+        "pow2 of all": ContiguousPolicy(slots, longest, _ask_pow2_of_all),
+        "first fit": ContiguousPolicy(slots, longest, "oracle", FirstFitAllocator(slots)),
+    }
+    runs = {
+        name: simulate(workload, policy=policy, saturated=True, progress=False)
+        for name, policy in wrong.items()
+    }
+    runs["unsaturated"] = simulate(workload.at_rate(0.2, seed), policy="max", progress=False)
+    return {name: run.waste.mean() for name, run in runs.items()}
+
+
 @lru_cache(maxsize=16)
 def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> Workload:
     """Make ``n`` requests with the paper's mean lengths of "sharegpt" or "alpaca"; see CALIBRATION.
@@ -223,3 +254,7 @@ def _saturated(policy: str, block_size: int, n: int, seed: int) -> Simulation:
         saturated=True,
         progress=False,
     )
+
+
+def _ask_pow2_of_all(request: Request, max_model_len: int) -> int:
+    return min(power_of_two_from(request.total_tokens), max_model_len)

@@ -1,18 +1,14 @@
 """The paper's numbers, by its own accounting; and that wrong accountings are found out."""
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from pagesim.simulation import PAPER_POOL, simulate
-from pagesim.simulation.baselines import ContiguousPolicy
-from pagesim.simulation.baselines.buddy import power_of_two_from
+from pagesim.simulation import simulate
 from pagesim.simulation.waste import PARTS
 from pagesim.studies import paper
 from pagesim.studies.paper import FIGURE_2, FIGURE_13A, Comparison
-from pagesim.workload import Request, load
-from tests.simulation.baselines.first_fit import FirstFitAllocator
+from pagesim.workload import load
 
 N = 800
 POINTS = 3.0
@@ -66,7 +62,7 @@ def test_the_calibrated_share_is_the_published_one(figure_2: Comparison) -> None
 @pytest.mark.parametrize(
     ("wrong", "part", "share"),
     [
-        ("pow2 of all", "internal", 24.8),
+        ("rounding is internal", "internal", 24.8),
         ("pow2 of all", "external", 9.7),
         ("pow2 of all", "batch", 13.3),
         ("first fit", "token", 50.6),
@@ -85,7 +81,7 @@ def test_without_saturation_free_space_floods_the_figure() -> None:
 @pytest.mark.parametrize(
     ("wrong", "policy"),
     [
-        ("pow2 of all", "oracle"),
+        ("rounding is internal", "oracle"),
         ("pow2 of all", "pow2"),
         ("first fit", "oracle"),
         ("unsaturated", "max"),
@@ -96,29 +92,13 @@ def test_no_wrong_accounting_passes_for_the_paper(wrong: str, policy: str) -> No
         assert_like_the_paper(policy, controls()[wrong])
 
 
-@cache
 def controls() -> dict[str, dict[str, float]]:
-    """Plausible but wrong ways, each with its mean.
-
-    * "pow2 of all": a request asks for prompt and output together, rounded up; this is also Oracle
-      with the buddy's rounding as part of the request, since both grant the same stretches;
-    * "first fit": Oracle without a buddy allocator, granted exactly what it asks for;
-    * "unsaturated": Max at a rate that leaves the queue empty, so that much is free.
-    """
-    slots, longest = PAPER_POOL.slots, paper.MAX_MODEL_LEN
-    workload = paper.lengths("sharegpt", 600)
-    rounded = ContiguousPolicy(slots, longest, pow2_of_all)
-    first_fit = ContiguousPolicy(slots, longest, "oracle", FirstFitAllocator(slots))
-    runs = {
-        "pow2 of all": simulate(workload, policy=rounded, saturated=True, progress=False),
-        "first fit": simulate(workload, policy=first_fit, saturated=True, progress=False),
-        "unsaturated": simulate(workload.at_rate(0.2), policy="max", progress=False),
-    }
-    return {name: run.waste.mean() for name, run in runs.items()}
+    if not _CONTROLS:
+        _CONTROLS.update(paper.controls(600))
+    return _CONTROLS
 
 
-def pow2_of_all(request: Request, max_model_len: int) -> int:
-    return min(power_of_two_from(request.total_tokens), max_model_len)
+_CONTROLS: dict[str, dict[str, float]] = {}
 
 
 @pytest.mark.parametrize("dataset", ["alpaca", "sharegpt"])

@@ -3,10 +3,11 @@
 All of them implement :class:`MemoryPolicy`.
 """
 
-from pagesim.simulation.baselines.buddy import BuddyAllocator
+from pagesim.simulation.baselines.buddy import BuddyAllocator, FirstFitAllocator
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.baselines.static import StaticPolicy
 from pagesim.simulation.baselines.token import TokenPolicy
 
-__all__ = ["BuddyAllocator", "ContiguousPolicy", "MemoryPolicy", "StaticPolicy", "TokenPolicy"]
+__all__ = ["BuddyAllocator", "FirstFitAllocator"]
+__all__ += ["ContiguousPolicy", "MemoryPolicy", "StaticPolicy", "TokenPolicy"]

@@ -43,7 +43,8 @@ class ContiguousPolicy:
 
     ``sizing`` says how much is asked for, ``allocator`` what is granted: buddies of at most the
     power of two above ``max_model_len``, unless another is given. What is granted beyond what was
-    asked is external: no request can name it. UsageError if ``sizing`` is unknown.
+    asked is external: no request can name it. ``rounding_is_internal`` counts it, wrongly, as
+    internal, to show the result. UsageError if ``sizing`` is unknown.
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class ContiguousPolicy:
         max_model_len: int,
         sizing: str | Sizing = "max",
         allocator: Allocator | None = None,
+        *,
+        rounding_is_internal: bool = False,
     ) -> None:
         self.pool = check_int("pool", pool, 1)
         self._max_model_len = check_int("max_model_len", max_model_len, 1)
@@ -61,6 +64,7 @@ class ContiguousPolicy:
             sizing = SIZINGS[sizing]
         self._sizing = sizing
         self._allocator = allocator or BuddyAllocator(pool, power_of_two_from(max_model_len))
+        self._rounding_is_internal = rounding_is_internal
         self._held: dict[str, tuple[int, int, int]] = {}
         self._token = self._reserved = self._asked = self._granted = 0
 
@@ -110,12 +114,13 @@ class ContiguousPolicy:
         )
 
     def usage(self, head_waits: bool) -> Slots:
-        """What it was granted beyond what it asked is external."""
+        """What it was granted beyond what it asked is external, or wrongly internal."""
+        held = self._granted if self._rounding_is_internal else self._asked
         return usage(
-            self._asked,
+            held,
             self.pool - self._granted,
             head_waits,
-            empty=self._asked - self._token - self._reserved,
+            empty=held - self._token - self._reserved,
             reserved=self._reserved,
-            beyond=self._granted - self._asked,
+            beyond=self._granted - held,
         )

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
-from pagesim.simulation.baselines import BuddyAllocator
-from tests.simulation.baselines.first_fit import FirstFitAllocator
+from pagesim.simulation.baselines import BuddyAllocator, FirstFitAllocator
 
 # A size to allocate, or (below 0) which of the living ones to free.
 CALLS = st.lists(st.integers(-20, 70), max_size=60)
