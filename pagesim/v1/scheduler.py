@@ -171,7 +171,7 @@ class Scheduler:
         """
         with self.journal.step("schedule") as number:
             output = self._step()
-            if output.num_scheduled_tokens:
+            if output.num_scheduled_tokens or self.connector:
                 self._in_flight[output] = number
             return output
 

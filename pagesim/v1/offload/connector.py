@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.config import CacheConfig
-from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
-from pagesim.v1.offload.base import LookupResult, ReqContext
+from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.offload.base import LookupResult, OffloadKey, ReqContext
 from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.offload.jobs import (
     GPULoadStoreSpec,
@@ -36,7 +36,7 @@ class RequestState:
 
     request: Request
     context: ReqContext
-    keys: list[BlockHash] = field(default_factory=list)
+    keys: list[OffloadKey] = field(default_factory=list)
     block_ids: list[int] = field(default_factory=list)
     """The part of its table that the workers know."""
     next_chunk: int = 0
@@ -72,7 +72,7 @@ class OffloadingConnector:
         self._num_jobs = 0
         self._states: dict[Name, RequestState] = {}
         self._shares_loads = cache_config.enable_prefix_caching
-        self._loading: set[BlockHash] = set()
+        self._loading: set[OffloadKey] = set()
         """Keys that a load copies now: whoever needs them waits, and finds them on the GPU."""
         self._watched: dict[int, set[int]] = {}
         """Blocks that a store still reads, though their request has ended: its jobs, by block."""
@@ -163,7 +163,7 @@ class OffloadingConnector:
             self._loading.update(keys)
 
     def _begin(
-        self, state: RequestState, keys: Sequence[BlockHash], source: Spec, target: Spec
+        self, state: RequestState, keys: Sequence[OffloadKey], source: Spec, target: Spec
     ) -> TransferJob:
         is_store = isinstance(source, GPULoadStoreSpec)
         job = TransferJob(

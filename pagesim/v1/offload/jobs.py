@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.journal.effects import Name
-from pagesim.v1.kv_cache_utils import BlockHash
-from pagesim.v1.offload.base import CPULoadStoreSpec
+from pagesim.v1.offload.base import CPULoadStoreSpec, OffloadKey
 
 
 @dataclass(slots=True)
@@ -30,7 +29,7 @@ class TransferJob:
 
     job_id: int
     req_id: Name
-    keys: Sequence[BlockHash]
+    keys: Sequence[OffloadKey]
     src_spec: Spec
     dst_spec: Spec
     is_store: bool

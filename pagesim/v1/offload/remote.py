@@ -11,7 +11,7 @@ Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py``.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pagesim.journal.effects import Name
@@ -33,7 +33,7 @@ class ModelRunnerOutput:
     load failed.
     """
 
-    sampled_token_ids: dict[Name, Sequence[int]]
+    sampled_token_ids: Mapping[Name, Sequence[int]]
     completed: Sequence[tuple[int, int]] = ()
     received: Sequence[Name] = ()
     invalid: Collection[int] = frozenset()
