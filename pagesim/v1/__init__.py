@@ -43,7 +43,6 @@ from pagesim.v1.kv_cache_utils import (
     make_block_hash_with_group_id,
 )
 from pagesim.v1.offload.base import (
-    CPULoadStoreSpec,
     LookupResult,
     OffloadingEvent,
     PrepareStoreOutput,
@@ -56,6 +55,7 @@ from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.starvation import why_it_waits_forever
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 __all__ = [
     "BlockHashListWithBlockSize",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pagesim.journal.effects import Name
-from pagesim.v1.offload.jobs import OffloadingConnectorMetadata
+from pagesim.v1.transfers import OffloadingConnectorMetadata
 
 
 @dataclass(slots=True)

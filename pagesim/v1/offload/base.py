@@ -11,6 +11,7 @@ from enum import Enum, auto
 
 from pagesim.checks import check_int
 from pagesim.journal.effects import Name
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 OffloadKey = Hashable  # the hash of a chunk's last block
 Keys = Sequence[OffloadKey]
@@ -39,13 +40,6 @@ class ReqContext:
     def get_offload_key_position(self, key: OffloadKey) -> int | None:
         """Return where the chunk of this key ends; None if that was not noted."""
         return self.positions.get(key)
-
-
-@dataclass(frozen=True, slots=True)
-class CPULoadStoreSpec:
-    """The chunks on the CPU that a copy reads or writes."""
-
-    block_ids: list[int]
 
 
 @dataclass(frozen=True, slots=True)

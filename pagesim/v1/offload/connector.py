@@ -18,16 +18,16 @@ from pagesim.v1.config import CacheConfig
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.offload.base import LookupResult, OffloadKey, ReqContext
 from pagesim.v1.offload.config import OffloadingConfig
-from pagesim.v1.offload.jobs import (
+from pagesim.v1.offload.manager import CPUOffloadingManager
+from pagesim.v1.output import SchedulerOutput
+from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.single_type_kv_cache_manager import cdiv
+from pagesim.v1.transfers import (
     GPULoadStoreSpec,
     OffloadingConnectorMetadata,
     Spec,
     TransferJob,
 )
-from pagesim.v1.offload.manager import CPUOffloadingManager
-from pagesim.v1.output import SchedulerOutput
-from pagesim.v1.request import Request, RequestStatus
-from pagesim.v1.single_type_kv_cache_manager import cdiv
 
 
 @dataclass(slots=True, eq=False)

@@ -19,7 +19,6 @@ from pagesim.journal import Journal
 from pagesim.v1.offload.arc import ARCCachePolicy
 from pagesim.v1.offload.base import (
     ChunkStatus,
-    CPULoadStoreSpec,
     Keys,
     LookupResult,
     OffloadingEvent,
@@ -28,6 +27,7 @@ from pagesim.v1.offload.base import (
     ReqContext,
 )
 from pagesim.v1.offload.lru import LRUCachePolicy
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 POLICIES: dict[str, type[LRUCachePolicy] | type[ARCCachePolicy]] = {
     "lru": LRUCachePolicy,

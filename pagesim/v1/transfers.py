@@ -5,14 +5,20 @@ Source: vLLM 0.33.0, ``vllm/distributed/kv_transfer/kv_connector/v1/offloading/c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pagesim.journal.effects import Name
-from pagesim.v1.offload.base import CPULoadStoreSpec, OffloadKey
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class CPULoadStoreSpec:
+    """The chunks on the CPU that a copy reads or writes."""
+
+    block_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class GPULoadStoreSpec:
     """Blocks of the GPU; ``block_indices`` is where the first of them stands in its request."""
 
@@ -29,7 +35,7 @@ class TransferJob:
 
     job_id: int
     req_id: Name
-    keys: Sequence[OffloadKey]
+    keys: Sequence[Hashable]
     src_spec: Spec
     dst_spec: Spec
     is_store: bool
