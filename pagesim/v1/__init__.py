@@ -43,17 +43,19 @@ from pagesim.v1.kv_cache_utils import (
     make_block_hash_with_group_id,
 )
 from pagesim.v1.offload.base import (
-    CPULoadStoreSpec,
     LookupResult,
     OffloadingEvent,
     PrepareStoreOutput,
     ReqContext,
 )
+from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.offload.manager import CPUOffloadingManager
+from pagesim.v1.offload.remote import ModelRunnerOutput
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.starvation import why_it_waits_forever
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 __all__ = [
     "BlockHashListWithBlockSize",
@@ -72,7 +74,9 @@ __all__ = [
     "KVCacheManager",
     "LookupResult",
     "MambaSpec",
+    "ModelRunnerOutput",
     "NewRequestData",
+    "OffloadingConfig",
     "OffloadingEvent",
     "PrepareStoreOutput",
     "ReqContext",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from pagesim.checks import check_int
+from pagesim.journal.effects import Name
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 OffloadKey = Hashable  # the hash of a chunk's last block
 KeyList = Sequence[OffloadKey]
@@ -24,7 +26,7 @@ class LookupResult(Enum):
 class ReqContext:
     """A request as the second tier knows it."""
 
-    req_id: str
+    req_id: Name
     positions: dict[OffloadKey, int] = field(default_factory=dict, init=False, repr=False)
 
     def set_offload_key_position(self, key: OffloadKey, end_token: int) -> None:
@@ -34,13 +36,6 @@ class ReqContext:
     def get_offload_key_position(self, key: OffloadKey) -> int | None:
         """Return where the chunk of this key ends; None if that was not noted."""
         return self.positions.get(key)
-
-
-@dataclass(frozen=True, slots=True)
-class CPULoadStoreSpec:
-    """The chunks on the CPU that a copy reads or writes."""
-
-    block_ids: list[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from pagesim.journal import Journal
 from pagesim.v1.offload.arc import ARCCachePolicy
 from pagesim.v1.offload.base import (
     ChunkStatus,
-    CPULoadStoreSpec,
     KeyList,
     KeySet,
     LookupResult,
@@ -29,6 +28,7 @@ from pagesim.v1.offload.base import (
     ReqContext,
 )
 from pagesim.v1.offload.lru import LRUCachePolicy
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 Policy = LRUCachePolicy | ARCCachePolicy
 POLICIES: dict[str, type[Policy]] = {"lru": LRUCachePolicy, "arc": ARCCachePolicy}
@@ -134,7 +134,7 @@ class CPUOffloadingManager:
         wanted = list(keys)
         for key in wanted:
             if (found := self.lookup(key, req_context)) is not LookupResult.HIT:
-                raise UsageError(
+                raise AssertionError(
                     f"chunk {key!r} cannot be loaded, it is a {found.name}: load what lookup() "
                     "calls a HIT"
                 )
@@ -149,7 +149,7 @@ class CPUOffloadingManager:
             chunk = self.policy.get(key)
             if chunk is None or chunk.ref_cnt < times:
                 begun = 0 if chunk is None else max(chunk.ref_cnt, 0)
-                raise UsageError(
+                raise AssertionError(
                     f"chunk {key!r} cannot complete {times} loads, it has begun {begun}: call "
                     "prepare_load() first"
                 )
