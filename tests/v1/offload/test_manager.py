@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from pagesim.errors import UsageError
 from pagesim.v1 import CPUOffloadingManager, ReqContext
 from tests.replay.recordings import DATA, lines_of
 from tests.v1.offload.slow_manager import SlowManager
@@ -213,3 +214,33 @@ def test_any_sequence_of_calls(policy: str) -> None:
     machine = type("Calls", (Calls,), {"policy": policy})
     options = settings(max_examples=EXAMPLES, stateful_step_count=60, derandomize=True)
     run_state_machine_as_test(machine, settings=options)
+
+
+def test_a_wrong_call_is_refused_by_the_name_of_the_thing() -> None:
+    """And changes nothing; that the others are refused so too is the state machine's."""
+    player = Player({"num_chunks": 3, "store_threshold": 2})
+    manager = player.manager
+    for name in ("early", "late"):
+        player.context(name)
+        player.play("prepare_store", {"request": name, "keys": ["k0", "k1"]})
+    late = player.contexts["late"]
+    manager.complete_store(["k0"], late)
+    manager.on_request_finished(late)
+    manager.touch(["k0"], late)
+    before = deepcopy(state_of(manager))
+    calls: list[tuple[str, type[Exception], Callable[[], Any]]] = [
+        ("k1.*HIT_PENDING", AssertionError, lambda: manager.prepare_load(["k0", "k1"], late)),
+        ("k7.*MISS", AssertionError, lambda: manager.prepare_load(["k0", "k7"], late)),
+        ("k0", AssertionError, lambda: manager.complete_load(["k0"], late)),
+        ("k1", UsageError, lambda: manager.prepare_store(["k1", "k0", "k1"], late)),
+        ("req_context", TypeError, lambda: manager.on_new_request("late")),  # type: ignore[arg-type]
+        ("keys", TypeError, lambda: manager.prepare_load(None, late)),  # type: ignore[arg-type]
+        ("keys", TypeError, lambda: manager.complete_load(None, late)),  # type: ignore[arg-type]
+        ("keys", TypeError, lambda: manager.touch([["k0"], "k0"], late)),  # type: ignore[list-item]
+        ("req_context", TypeError, lambda: manager.prepare_store(["k5"], None)),  # type: ignore[arg-type]
+        ("end_token", UsageError, lambda: late.set_offload_key_position("k0", -1)),
+    ]
+    for message, error, call in calls:
+        with pytest.raises(error, match=message):
+            call()
+        assert state_of(manager) == before, message
