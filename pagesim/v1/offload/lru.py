@@ -77,17 +77,17 @@ class LRUCachePolicy(CachePolicy):
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
         popped, victims = [], list[Pair]()
         while self.heap and len(victims) < n:
-            rank, key = heappop(self.heap)
-            if self.ranks.get(key) == rank:  # it is not one of before
-                popped.append((rank, key))
+            rank, key = entry = heappop(self.heap)
+            if self.ranks.get(key) == rank:  # not one that it had before
+                popped.append(entry)
                 victims += self.idle([key], protected)
-        is_enough = len(victims) == n
-        for key, _ in victims if is_enough else ():
+        for entry in popped:
+            heappush(self.heap, entry)
+        if len(victims) < n:
+            return None
+        for key, _ in victims:
             self.remove(key)
-        for rank, key in popped:
-            if key in self.ranks:
-                heappush(self.heap, (rank, key))
-        return victims if is_enough else None
+        return victims
 
     def state(self) -> dict[str, list[OffloadKey]]:
         """Return the keys in the order in which they go."""

@@ -66,15 +66,3 @@ def test_a_request_asks_for_a_ghost_once_even_if_its_store_is_refused() -> None:
     assert [tier.store(writer, "a"), tier.store(writer, "a")] == [None, None]
     assert policy.target == 1.0
     assert (tier.store(tier.request(), "a"), policy.target) == (None, 2.0)
-
-
-def test_a_store_that_fails_leaves_no_ghost_and_what_finds_no_room_changes_nothing() -> None:
-    tier, policy = arc(2)
-    tier.pass_by("ab")
-    request = tier.request()
-    before = policy.state()
-    assert tier.manager.prepare_store("xyz", request) is None
-    assert policy.state() == before
-    assert tier.manager.prepare_store("x", request)
-    tier.manager.complete_store("x", request, success=False)
-    assert (list(policy.t1), list(policy.b1)) == (["b"], ["a"])

@@ -61,7 +61,7 @@ def test_a_prompt_in_pieces_punches_a_hole_into_itself() -> None:
 
 def test_an_older_request_takes_no_recency_away() -> None:
     tier = Tier(3)
-    old, new = tier.request("xab"), tier.request("x")
+    old, new = tier.request("abx"), tier.request("x")
     tier.store(old, "a")
     tier.store(new, "x")
     tier.store(old, "b")
@@ -80,25 +80,3 @@ def test_a_request_that_ends_is_used_last() -> None:
     tier.manager.on_request_finished(first)
     tier.manager.touch("x", first)
     assert tier.manager.policy.state() == {"order": ["b", "a", "x"]}
-
-
-def test_a_store_is_all_or_nothing_and_spares_what_is_offered_with_it() -> None:
-    tier = Tier(3)
-    tier.pass_by("abc")
-    request = tier.request()
-    assert (tier.store(request, "wxyz"), tier.store(request, "axyz")) == (None, None)
-    assert tier.there == "abc"
-    assert (tier.store(request, "axy"), tier.there) == ("bc", "axy")
-
-
-def test_what_is_read_or_written_is_not_evicted() -> None:
-    tier = Tier(3)
-    tier.pass_by("ab")
-    request = tier.request()
-    tier.manager.prepare_load("a", request)
-    assert tier.manager.prepare_store("c", request)
-    assert tier.store(request, "de") is None
-    assert tier.store(request, "d") == "b"
-    tier.manager.complete_load("a", request)
-    assert tier.store(request, "e") == "a"
-    assert tier.there == "cde"
