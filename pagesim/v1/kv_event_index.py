@@ -7,8 +7,9 @@ engine also tells that one copy is gone while others are still found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import lcm
+from typing import Any
 
 from pagesim.checks import check_int
 from pagesim.v1.kv_events import (
@@ -76,7 +77,7 @@ class RouterIndex:
         size = check_int("hash_block_size", hash_block_size, 1)
         media, runs = list(media), {}
         for group, block_size in self._sizes.items():
-            known = [self.copies.get((medium, group), {}) for medium in media]
+            known: list[Mapping[Any, int]] = [self.copies.get((each, group), {}) for each in media]
             run, runs[group] = 0, [0]
             for block_hash in block_hashes[block_size // size - 1 :: max(block_size // size, 1)]:
                 run = run + 1 if any(block_hash in copies for copies in known) else 0

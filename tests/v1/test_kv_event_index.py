@@ -22,6 +22,7 @@ from pagesim.v1 import (
     SlidingWindowSpec,
 )
 from pagesim.v1.kv_event_index import RouterIndex
+from pagesim.v1.kv_events import KVCacheEvent
 
 RUNS = max(1, int(os.environ.get("PAGESIM_V1_EXAMPLES", "12")) // 4)
 """Of 150 operations each, for every cache; `make nightly` sets it."""
@@ -76,6 +77,8 @@ class Engine:
         self.manager = self.scheduler.kv_cache_manager
         self.manager.block_pool.enable_kv_cache_events = True
         self.index, self.in_flight, self.count = RouterIndex(), list[Any](), 0
+        self.published: list[KVCacheEvent] = []
+        self.scheduler.publish = lambda events: self.published.extend(events)
         self.told: Counter[str] = Counter()
 
     def request(self) -> Request:
@@ -120,7 +123,7 @@ class Engine:
             self.scheduler.update_from_output(output, new)
 
     def hear(self) -> None:
-        events = self.manager.take_events()
+        events, self.published = self.published + self.manager.take_events(), []
         self.told.update(type(event).__name__ for event in events)
         self.told["empty"] += sum(isinstance(e, BlockStored) and not e.block_hashes for e in events)
         self.index.apply(events)
