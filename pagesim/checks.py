@@ -255,7 +255,7 @@ def _is_a(value: object, kind: object) -> bool:
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return True  # it is asked for methods, not for a type
     if isinstance(value, str | bytes):  # no list of its letters
-        return isinstance(value, kind) and kind in (str, bytes)
+        return isinstance(value, kind) and (kind in (str, bytes) or not issubclass(kind, Iterable))
     return isinstance(value, kind) or (hasattr(value, "tolist") and issubclass(kind, Iterable))
 
 

@@ -17,6 +17,7 @@ Which file answers which question, from the top down::
     kv_cache_utils                What is a block, its hash, its key, the queue of free blocks?
     config, groups                What may a user choose, and what is refused?
     output, engine                What does a step tell the workers and the clients?
+    offload                       Which chunks are kept in the CPU's memory as well?
     scheduler_guards, starvation  What is no output of a step? Why does a request wait forever?
     state                         What does a recording see of all this?
 
@@ -41,14 +42,26 @@ from pagesim.v1.kv_cache_utils import (
     hash_block_tokens,
     make_block_hash_with_group_id,
 )
+from pagesim.v1.offload.base import (
+    LookupResult,
+    OffloadingEvent,
+    PrepareStoreOutput,
+    ReqContext,
+)
+from pagesim.v1.offload.config import OffloadingConfig
+from pagesim.v1.offload.manager import CPUOffloadingManager
+from pagesim.v1.offload.remote import ModelRunnerOutput
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.starvation import why_it_waits_forever
+from pagesim.v1.transfers import CPULoadStoreSpec
 
 __all__ = [
     "BlockHashListWithBlockSize",
     "BlockPool",
+    "CPULoadStoreSpec",
+    "CPUOffloadingManager",
     "CacheConfig",
     "CachedRequestData",
     "EngineCoreOutput",
@@ -59,8 +72,14 @@ __all__ = [
     "KVCacheBlock",
     "KVCacheBlocks",
     "KVCacheManager",
+    "LookupResult",
     "MambaSpec",
+    "ModelRunnerOutput",
     "NewRequestData",
+    "OffloadingConfig",
+    "OffloadingEvent",
+    "PrepareStoreOutput",
+    "ReqContext",
     "Request",
     "RequestStatus",
     "Scheduler",

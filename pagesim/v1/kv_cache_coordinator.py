@@ -135,6 +135,14 @@ class KVCacheCoordinator:
         for manager in self.single_type_managers:
             self.block_pool.free_blocks(manager.pop_blocks_for_free(request_id))
 
+    def pop_blocks_for_free(self, request_id: Name) -> list[KVCacheBlock]:
+        """Forget a request's tables; returns their blocks in the order in which to free them."""
+        return [
+            block
+            for manager in self.single_type_managers
+            for block in manager.pop_blocks_for_free(request_id)
+        ]
+
     def get_blocks(self, request_id: Name) -> Blocks:
         """A request's tables; empty ones for an unknown request."""
         return tuple(

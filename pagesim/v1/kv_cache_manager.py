@@ -159,6 +159,8 @@ class KVCacheManager:
         num_new_computed_tokens: int = 0,
         new_computed_blocks: KVCacheBlocks | None = None,
         num_lookahead_tokens: int = 0,
+        num_external_computed_tokens: int = 0,
+        delay_cache_blocks: bool = False,
         full_sequence_must_fit: bool = False,
         reserved_blocks: int = 0,
         has_scheduled_reqs: bool = True,
@@ -167,7 +169,9 @@ class KVCacheManager:
 
         ``new_computed_blocks`` and ``num_new_computed_tokens`` are the result of
         `get_computed_blocks` for a request without a table. ``full_sequence_must_fit`` requires
-        room for all tokens of the request, not only the next ones. If there is no room, None is
+        room for all tokens of the request, not only the next ones. Behind the hits, the blocks of
+        ``num_external_computed_tokens`` are filled by a connector; ``delay_cache_blocks`` caches
+        nothing yet, because they are not filled at once. If there is no room, None is
         returned and nothing is allocated; blocks behind the window are given back even then.
         ValueError if there are no tokens at all.
         """
@@ -175,7 +179,8 @@ class KVCacheManager:
         has_hits = new_computed_blocks is not None and any(hits)
         is_plain = type(num_new_tokens) is int and num_new_tokens > 0
         if not is_plain or num_new_computed_tokens or new_computed_blocks:
-            self._check_tokens(request, num_new_tokens, num_new_computed_tokens, hits)
+            tokens = num_new_tokens, num_new_computed_tokens, num_external_computed_tokens
+            self._check_tokens(request, *tokens, hits)
         if num_lookahead_tokens or reserved_blocks:
             check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
             check_int("reserved_blocks", reserved_blocks, 0)
@@ -183,6 +188,7 @@ class KVCacheManager:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
         tables, request_id, longest = self.coordinator, request.request_id, self.max_model_len
         computed = request.num_computed_tokens + num_new_computed_tokens
+        computed += num_external_computed_tokens
         total_computed = min(computed, longest)
         free = self.block_pool.get_num_free_blocks()
         if request.status is not RUNNING and has_scheduled_reqs:
@@ -215,13 +221,13 @@ class KVCacheManager:
 
         if self._owners.get(request_id) is not request:
             self._open(request)
-        if has_hits:
-            self._adopt(request_id, hits, computed)
+        if has_hits or num_external_computed_tokens:
+            self._adopt(request_id, hits, computed - num_external_computed_tokens)
         new_blocks: Blocks = tables.no_blocks
         if num_blocks:
             new_blocks = tables.allocate_new_blocks(request_id, need, end)
         self._written(request_id, total_computed, end, hits, new_blocks)
-        if self.enable_caching:
+        if self.enable_caching and not delay_cache_blocks:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
             known = len(request.all_token_ids)
@@ -293,12 +299,13 @@ class KVCacheManager:
                 self.journal.note((KNOWN, owner, owner.all_token_ids, written))
 
     def _check_tokens(
-        self, request: Request, num_new: int, num_new_computed: int, hits: Blocks
+        self, request: Request, num_new: int, num_new_computed: int, external: int, hits: Blocks
     ) -> None:
         check_int("num_new_tokens", num_new, 0)
         check_int("num_new_computed_tokens", num_new_computed, 0)
+        check_int("num_external_computed_tokens", external, 0)
         name = f"request {request.request_id!r}"
-        if num_new == 0 and num_new_computed == 0:
+        if num_new == num_new_computed == external == 0:
             raise ValueError(f"{name} must be given at least one token")
         for spec, blocks in zip(self.kv_cache_groups, hits, strict=True):
             if num_new_computed != len(blocks) * spec.block_size:
@@ -331,13 +338,23 @@ class KVCacheManager:
     @event(request_id_of, if_changed=True)
     def free(self, request: Request) -> None:
         """Give the blocks of this id back, last to first; an id without a table is ignored."""
-        if request.request_id in self._owners:
-            if self.journal.active:
-                for owner in self._tables_of(request.request_id).values():
-                    self.journal.closed(owner)
-            self._tables.pop(request.request_id, None)
-            del self._owners[request.request_id], self._num_slots[request.request_id]
+        self._close(request.request_id)
         self.coordinator.free(request.request_id)
+
+    @event(request_id_of, if_changed=True)
+    def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
+        """Forget the table of this id; its blocks, last to first, are free later."""
+        self._close(request.request_id)
+        return self.coordinator.pop_blocks_for_free(request.request_id)
+
+    def _close(self, request_id: Name) -> None:
+        """The tables end."""
+        if request_id in self._owners:
+            if self.journal.active:
+                for owner in self._tables_of(request_id).values():
+                    self.journal.closed(owner)
+            self._tables.pop(request_id, None)
+            del self._owners[request_id], self._num_slots[request_id]
 
     def new_step_starts(self) -> None:
         """The scheduler begins to decide a step: what the last one caches is computed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pagesim.journal.effects import Name
+from pagesim.v1.transfers import OffloadingConnectorMetadata
 
 
 @dataclass(slots=True)
@@ -46,3 +47,5 @@ class SchedulerOutput:
     total_num_scheduled_tokens: int
     preempted_req_ids: set[Name]
     finished_req_ids: set[Name]
+    kv_connector_metadata: OffloadingConnectorMetadata | None = None
+    """What the workers copy between the GPU and the second tier, if there is one."""

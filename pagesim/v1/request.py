@@ -20,10 +20,12 @@ from pagesim.v1.kv_cache_utils import BlockHash, hash_block_tokens
 class RequestStatus(enum.IntEnum):
     """The status of a request; everything after PREEMPTED is finished.
 
-    vLLM has three more states between WAITING and RUNNING, for features that pagesim leaves out.
+    While it is WAITING_FOR_REMOTE_KVS, its blocks are being loaded. vLLM has two more states
+    between WAITING and RUNNING, for features that pagesim leaves out.
     """
 
     WAITING = enum.auto()
+    WAITING_FOR_REMOTE_KVS = enum.auto()
     RUNNING = enum.auto()
     PREEMPTED = enum.auto()
     FINISHED_STOPPED = enum.auto()
@@ -219,3 +221,15 @@ class Request:
 
     def __repr__(self) -> str:
         return f"Request({self.request_id!r}, {self.status.name}, {self.num_tokens} tokens)"
+
+
+def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:
+    """Whether a request ends with this token; its status says why.
+
+    Source: vLLM 0.33.0, ``vllm/v1/core/sched/utils.py``.
+    """
+    if last_token_id in request.stop_token_ids:
+        request.status = RequestStatus.FINISHED_STOPPED
+    elif request.num_tokens >= max_model_len or request.num_output_tokens >= request.max_tokens:
+        request.status = RequestStatus.FINISHED_LENGTH_CAPPED
+    return request.is_finished()

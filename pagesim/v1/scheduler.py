@@ -9,7 +9,6 @@ Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py`` and ``async_scheduler.p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
 from pagesim.checks import check_a, check_bool, check_new_request, explained
@@ -21,58 +20,41 @@ from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager, request_id_of
 from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_split
+from pagesim.v1.offload.config import OffloadingConfig
+from pagesim.v1.offload.connector import OffloadingConnector
+from pagesim.v1.offload.remote import LOADING, ModelRunnerOutput, RemoteKVs
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
-from pagesim.v1.request import Request, RequestStatus, check_block_size, check_tokens
+from pagesim.v1.request import (
+    Request,
+    RequestStatus,
+    check_block_size,
+    check_stop,
+    check_tokens,
+)
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
-from pagesim.v1.scheduler_guards import check_made_by_hand, check_sampled
+from pagesim.v1.scheduler_guards import check_made_by_hand, check_reported, check_sampled
 from pagesim.v1.state import with_queues
+from pagesim.v1.step import Found, Step
 
 WAITING, RUNNING = RequestStatus.WAITING, RequestStatus.RUNNING
 PREEMPTED = RequestStatus.PREEMPTED
-Blocks = tuple[list[int], ...] | None
-
-
-@dataclass(slots=True)
-class Step:
-    """A step while it is being decided."""
-
-    budget: int
-    threshold: int
-    running: list[Request] = field(default_factory=list)
-    new: list[Request] = field(default_factory=list)
-    resumed: list[Request] = field(default_factory=list)
-    num_tokens: dict[Name, int] = field(default_factory=dict)
-    new_blocks: dict[Name, Blocks] = field(default_factory=dict)
-    has_preempted: bool = False
-
-    def add(self, request: Request, num_tokens: int, new_blocks: Blocks) -> None:
-        """A request takes part, with this many tokens."""
-        self.num_tokens[request.request_id] = num_tokens
-        self.new_blocks[request.request_id] = new_blocks
-        self.budget -= num_tokens
-
-    def strike(self, request: Request) -> None:
-        """A running request was preempted: if it took part, it does not any more."""
-        self.has_preempted = True
-        if request.request_id in self.num_tokens:
-            self.running.remove(request)
-            self.budget += self.num_tokens.pop(request.request_id)
-
-    def limit(self, num_tokens: int) -> int:
-        """How many of ``num_tokens`` a request may compute."""
-        if 0 < self.threshold < num_tokens:
-            num_tokens = self.threshold
-        return min(num_tokens, self.budget)
+HOLDING = "kv_holding_waiting"
 
 
 class Scheduler:
     """Decides each step by the policy and within the budgets of ``scheduler_config``.
 
     ``requests`` are the unfinished ones by id; ``waiting`` and ``running`` are live queues, front
-    first: read them only. A call that raises has changed nothing.
+    first: read them only. ``offloading_config`` adds a second tier: then ``kv_holding_waiting`` has
+    the requests that wait and hold blocks. A call that raises has changed nothing.
     """
 
-    def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
+    def __init__(
+        self,
+        scheduler_config: SchedulerConfig,
+        cache_config: CacheConfig,
+        offloading_config: OffloadingConfig | None = None,
+    ) -> None:
         check_a("scheduler_config", scheduler_config, SchedulerConfig)
         check_a("cache_config", cache_config, CacheConfig)
         self.scheduler_config = scheduler_config
@@ -96,14 +78,20 @@ class Scheduler:
         self.journal = self.kv_cache_manager.journal
         self.requests: dict[Name, Request] = {}
         self._by_priority = scheduler_config.policy == "priority"
-        self.waiting: RequestQueue = (
-            PriorityRequestQueue() if self._by_priority else FCFSRequestQueue()
-        )
+        queue = PriorityRequestQueue if self._by_priority else FCFSRequestQueue
+        self.waiting: RequestQueue = queue()
+        self.kv_holding_waiting: RequestQueue = queue()
         self.running: list[Request] = []
         self.finished_req_ids: set[Name] = set()
         self.preempted_req_ids: set[Name] = set()
         self._in_flight: dict[SchedulerOutput, int | None] = {}
         """The steps whose output is not known yet, and their numbers in a recording."""
+        self.connector: OffloadingConnector | None = None
+        if offloading_config is not None:
+            check_a("offloading_config", offloading_config, OffloadingConfig)
+            self.connector = OffloadingConnector(offloading_config, cache_config)
+        recomputes = offloading_config and offloading_config.kv_load_failure_policy == "recompute"
+        self.remote = RemoteKVs(scheduler_config, self.kv_cache_manager, bool(recomputes))
 
     # -- requests come and go --------------------------------------------------------------------
 
@@ -120,6 +108,8 @@ class Scheduler:
         check_new_request(name, request.status, WAITING, request.num_tokens)
         check_block_size(request, self.kv_cache_manager.block_pool.hash_block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
+        if self.connector:
+            self.connector.on_new_request(request)
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
         self._note_move(request, None, "waiting")
@@ -132,34 +122,45 @@ class Scheduler:
         if not (isinstance(finished_status, RequestStatus) and finished_status > PREEMPTED):
             raise UsageError(f"finished_status must be a finished one, not {finished_status!r}")
         ids = [request_ids] if isinstance(request_ids, Name) else dict.fromkeys(request_ids)
-        ended = [self.requests[request_id] for request_id in ids if request_id in self.requests]
+        known = [self.requests[request_id] for request_id in ids if request_id in self.requests]
+        ended = [request for request in known if not request.is_finished()]
         for request in ended:
-            request.status = finished_status
-            self._abort(request)
+            self._abort(request, finished_status)
         self._remove_finished(ended)
         return ended
 
     @event(request_id_of, kind="abort", queues=True)
-    def _abort(self, request: Request) -> None:
-        self._free_request(request)
+    def _abort(self, request: Request, status: RequestStatus) -> None:
+        is_loading = self.remote.is_loading(request.request_id, request.status)
+        request.status = status
+        self._end_request(request)
+        if not is_loading:
+            self._free_request(request)
 
     @event(request_id_of, kind="finish", queues=True)
     def _finish(self, request: Request) -> None:
+        self._end_request(request)
         self._free_request(request)
 
-    def _free_request(self, request: Request) -> None:
-        """A finished request gives its blocks back at once; workers hear of it in the next step."""
-        self.kv_cache_manager.free(request)
+    def _end_request(self, request: Request) -> None:
+        """A request is finished; workers hear of it in the next step."""
         self.finished_req_ids.add(request.request_id)
-        del self.requests[request.request_id]
+        if self.connector:
+            self.remote.filling.pop(request.request_id, None)
+            self.connector.request_finished(request)
         if self.journal.active:
-            queue = "running" if request in self.running else "waiting"
-            self._note_move(request, queue, None)
+            self._note_move(request, self._queue_of(request), None)
+
+    def _free_request(self, request: Request) -> None:
+        """A finished request gives its blocks back, at once unless they are being loaded."""
+        self.remote.free(request)
+        del self.requests[request.request_id]
 
     def _remove_finished(self, finished: Sequence[Request]) -> None:
         if finished:
             self.running = [request for request in self.running if not request.is_finished()]
             self.waiting.remove_requests(finished)
+            self.kv_holding_waiting.remove_requests(finished)
 
     # -- a step ----------------------------------------------------------------------------------
 
@@ -170,12 +171,12 @@ class Scheduler:
         """
         with self.journal.step("schedule") as number:
             output = self._step()
-            if output.num_scheduled_tokens:
+            if output.num_scheduled_tokens or self.connector:
                 self._in_flight[output] = number
             return output
 
     def _step(self) -> SchedulerOutput:
-        config, count = self.scheduler_config, len(self.running) + len(self.waiting)
+        config, count = self.scheduler_config, self.get_num_unfinished_requests()
         budget, threshold = config.max_num_batched_tokens, config.long_prefill_token_threshold
         if threshold and config.long_prefill_token_threshold_adaptive:
             threshold = max(threshold, budget // max(count, 1))
@@ -208,6 +209,8 @@ class Scheduler:
                 new_blocks := self.kv_cache_manager.allocate_slots(request, num_new_tokens)
             ) is None:
                 place = self._victim()
+                if not self.remote.can_be_freed(self.running[place]):
+                    return
                 victim = self.running.pop(place)
                 step.strike(victim)
                 self._preempt_request(victim)
@@ -235,7 +238,8 @@ class Scheduler:
     @event(request_id_of, kind="preempt", queues=True)
     def _preempt_request(self, request: Request, discard_stale_output: bool = False) -> None:
         """Take all blocks of a request that has left ``running``: it will begin again."""
-        self.kv_cache_manager.free(request)
+        self.remote.free(request)
+        self.remote.filling.pop(request.request_id, None)
         stale = request.num_stale_output_tokens > 0 and request.discard_stale_output
         request.discard_stale_output = discard_stale_output or stale
         request.num_stale_output_tokens = request.num_in_flight_tokens
@@ -248,62 +252,121 @@ class Scheduler:
         self._note_move(request, "running", "waiting")
 
     def _schedule_waiting(self, step: Step) -> None:
-        """Admit waiting requests in their order, up to the first for which there is no room."""
-        passed_over: list[Request] = []
+        """Admit waiting requests in their order, up to the first for which there is no room.
+
+        Those that hold blocks come first.
+        """
         max_num_seqs = self.scheduler_config.max_num_seqs
-        while step.budget > 0 and self.waiting and len(self.running) < max_num_seqs:
-            request = self.waiting.peek_request()
-            if request.num_stale_output_tokens > 0 and not request.discard_stale_output:
-                passed_over.append(self.waiting.pop_request())
+        while step.budget > 0 and len(self.running) < max_num_seqs:
+            if not (queue := self.kv_holding_waiting or self.waiting):
+                break
+            request = queue.peek_request()
+            is_ready = request.status is not LOADING or self._promote(request)
+            if not is_ready or (
+                request.num_stale_output_tokens > 0 and not request.discard_stale_output
+            ):
+                step.passed_over.append(queue.pop_request())
                 continue
             admit = self._admit if request.status is WAITING else self._resume
-            if not admit(request, step):
+            if not admit(request, queue, step):
                 break
-        self.waiting.prepend_requests(passed_over)
+        self._put_back(step.passed_over)
+
+    def _put_back(self, passed_over: list[Request]) -> None:
+        """Requests that were passed over are again the first of those that wait."""
+        if not self.connector:
+            self.waiting.prepend_requests(passed_over)
+            return
+        holding: list[Request] = []
+        others: list[Request] = []
+        for request in passed_over:
+            holds = request.status is LOADING or request.num_computed_tokens > 0
+            (holding if holds else others).append(request)
+        self.kv_holding_waiting.prepend_requests(holding)
+        self.waiting.prepend_requests(others)
+
+    @event(request_id_of, kind="promote", queues=True, if_changed=True)
+    def _promote(self, request: Request) -> bool:
+        return self.remote.promote(request)
 
     @event(request_id_of, kind="admit", queues=True, if_changed=True)
-    def _admit(self, request: Request, step: Step) -> bool:
-        return self._start(request, step, step.new)
+    def _admit(self, request: Request, queue: RequestQueue, step: Step) -> bool:
+        return self._start(request, queue, step, step.new)
 
     @event(request_id_of, kind="resume", queues=True, if_changed=True)
-    def _resume(self, request: Request, step: Step) -> bool:
-        return self._start(request, step, step.resumed)
+    def _resume(self, request: Request, queue: RequestQueue, step: Step) -> bool:
+        return self._start(request, queue, step, step.resumed)
 
-    def _start(self, request: Request, step: Step, started: list[Request]) -> bool:
-        """Let the request at the head of ``waiting`` run; False if there is no room for it."""
-        config, manager = self.scheduler_config, self.kv_cache_manager
-        hits, num_hits, boundary = manager.get_computed_blocks(request)
-        request.shared_prefix_boundary = boundary
-        num_new_tokens = request.num_tokens - num_hits
-        if 0 < step.threshold < num_new_tokens:
-            num_new_tokens = step.threshold
-        if not config.enable_chunked_prefill and num_new_tokens > step.budget:
+    def _start(
+        self, request: Request, queue: RequestQueue, step: Step, started: list[Request]
+    ) -> bool:
+        """Let the request at the head of a queue run, or load; False if there is no room for it."""
+        manager = self.kv_cache_manager
+        if (found := self._find(request)) is None:
+            step.passed_over.append(queue.pop_request())
+            return True
+        num_new_tokens = 0 if found.must_wait else self._num_first_tokens(request, step, found)
+        if not num_new_tokens and not found.must_wait:
             return False
-        num_new_tokens = min(num_new_tokens, step.budget)
-        if self._aligned:
-            num_new_tokens = self._split(request, num_hits, num_new_tokens)
-            if not num_new_tokens:
-                return False
         new_blocks = manager.allocate_slots(
             request,
             num_new_tokens,
-            num_hits,
-            hits,
-            full_sequence_must_fit=config.scheduler_reserve_full_isl,
+            found.num_hits,
+            found.hits,
+            num_external_computed_tokens=found.num_external,
+            delay_cache_blocks=found.must_wait,
+            full_sequence_must_fit=self.scheduler_config.scheduler_reserve_full_isl,
+            reserved_blocks=self.remote.reserved_blocks() if found.must_wait else 0,
             has_scheduled_reqs=bool(self.running),
         )
         if new_blocks is None:
             return False
-        was_preempted = request.status is PREEMPTED
-        if manager.enable_caching and not request.skip_reading_prefix_cache:
-            manager.prefix_cache_stats.record(request.num_tokens, num_hits, was_preempted)
-        self.running.append(self.waiting.pop_request())
+        if found.hits and manager.enable_caching and not request.skip_reading_prefix_cache:
+            was_preempted = request.status is PREEMPTED
+            manager.prefix_cache_stats.record(request.num_tokens, found.num_hits, was_preempted)
+        if self.connector:
+            table = manager.get_blocks(request.request_id).blocks[0]
+            self.connector.update_state_after_alloc(request, table, found.num_external)
+            if found.num_computed + num_new_tokens < request.num_tokens or found.must_wait:
+                self.remote.filling[request.request_id] = request
+        source = "waiting" if queue is self.waiting else HOLDING
+        queue.pop_request()
+        request.num_computed_tokens = found.num_computed
+        if found.must_wait:
+            request.status = LOADING
+            self.kv_holding_waiting.add_request(request)
+            self._note_move(request, source, HOLDING)
+            return True
+        self.running.append(request)
         started.append(request)
         request.status = RUNNING
-        request.num_computed_tokens = num_hits
         step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
-        self._note_move(request, "waiting", "running")
+        self._note_move(request, source, "running")
         return True
+
+    def _find(self, request: Request) -> Found | None:
+        """Look a request up in both tiers; None if it must ask again in the next step."""
+        if request.num_computed_tokens:  # it was loaded
+            return Found(None, 0, request.num_computed_tokens)
+        hits, num_hits, boundary = self.kv_cache_manager.get_computed_blocks(request)
+        request.shared_prefix_boundary = boundary
+        if not self.connector:
+            return Found(hits, num_hits, num_hits)
+        more, must_wait = self.connector.get_num_new_matched_tokens(request, num_hits)
+        if more is None:
+            return None
+        return Found(hits, num_hits, num_hits + more, more, must_wait)
+
+    def _num_first_tokens(self, request: Request, step: Step, found: Found) -> int:
+        """How many tokens a request computes in its first step; 0 if this cannot be."""
+        num_new_tokens = request.num_tokens - found.num_computed
+        if 0 < step.threshold < num_new_tokens:
+            num_new_tokens = step.threshold
+        if num_new_tokens > step.budget:
+            num_new_tokens = step.budget if self.scheduler_config.enable_chunked_prefill else 0
+        if self._aligned and num_new_tokens:
+            num_new_tokens = self._split(request, found.num_hits, num_new_tokens)
+        return num_new_tokens
 
     def _split(self, request: Request, num_computed_tokens: int, num_new_tokens: int) -> int:
         """How many of these tokens to compute so that the step ends where a state can be kept."""
@@ -342,6 +405,8 @@ class Scheduler:
             self.finished_req_ids,
         )
         self.preempted_req_ids, self.finished_req_ids = set(), set()
+        if self.connector:
+            output.kv_connector_metadata = self.connector.build_connector_meta(output)
         if self.journal.active:
             self._note_scheduled(step)
         return output
@@ -358,29 +423,56 @@ class Scheduler:
             )
             if is_async and not request.is_prefill_chunk:
                 request.num_output_placeholders += 1
+        if self.connector and step.num_tokens:
+            self.remote.scheduled(self.requests[name] for name in step.num_tokens)
 
     # -- what a step sampled ---------------------------------------------------------------------
 
     @explained
     def update_from_output(
-        self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[Name, Sequence[int]]
+        self,
+        scheduler_output: SchedulerOutput,
+        model_runner_output: Mapping[Name, Sequence[int]] | ModelRunnerOutput,
     ) -> dict[int, EngineCoreOutputs]:
         """Add the tokens that a step sampled, by request; complete requests end here.
 
-        Returns the outputs by client; the only client is 0, and the dict is empty if there are no
-        outputs. As in vLLM, it is not checked that the output belongs to a step in flight, as long
-        as there are slots for its tokens.
+        With a second tier, a `ModelRunnerOutput` also says which copies have ended. Returns the
+        outputs by client; the only client is 0, and the dict is empty if there are no outputs. As
+        in vLLM, it is not checked that the output belongs to a step in flight, as long as there are
+        slots for its tokens.
         """
         if scheduler_output not in self._in_flight:
             check_made_by_hand(scheduler_output)
+        report = model_runner_output
+        if not isinstance(report, ModelRunnerOutput):
+            report = ModelRunnerOutput(report)
         config = self.scheduler_config
-        check_sampled(scheduler_output, sampled_token_ids, self.requests, config)
+        check_sampled(scheduler_output, report.sampled_token_ids, self.requests, config)
+        check_reported(report, self.connector, self.requests)
         self.journal.resume(self._in_flight.pop(scheduler_output, None))
-        outputs, finished = self._add_sampled(scheduler_output, sampled_token_ids)
+        if self.connector and scheduler_output.num_scheduled_tokens:
+            self.remote.processed()
+        failed = self.remote.fail(self.kv_holding_waiting, report.invalid)
+        outputs, finished = self._add_sampled(scheduler_output, report.sampled_token_ids)
         for request in finished:
             self._finish(request)
-        self._remove_finished(finished)
+        for request in failed:
+            self._abort(request, RequestStatus.FINISHED_ERROR)
+            outputs.append(EngineCoreOutput(request.request_id, [], request.get_finished_reason()))
+        self._remove_finished(finished + failed)
+        if self.connector:
+            self.connector.update_connector_output(report.completed)
+            for request_id in report.received:
+                self._receive(self.requests[request_id])
         return {0: EngineCoreOutputs(outputs)} if outputs else {}
+
+    @event(request_id_of, kind="receive", queues=True, if_changed=True)
+    def _receive(self, request: Request) -> None:
+        """The load of a request has ended."""
+        if request.is_finished():
+            self._free_request(request)
+        else:
+            self.remote.arrived.add(request.request_id)
 
     @event(kind="update_from_output", queues=True)
     def _add_sampled(
@@ -428,20 +520,32 @@ class Scheduler:
 
     # -- the rest --------------------------------------------------------------------------------
 
-    def reset_prefix_cache(self, reset_running_requests: bool = False) -> bool:
+    def reset_prefix_cache(
+        self, reset_running_requests: bool = False, reset_connector: bool = False
+    ) -> bool:
         """Forget all cached content, which is possible only while no block is owned.
 
         ``reset_running_requests`` first preempts all running requests; RuntimeError if blocks are
-        still owned after that.
+        still owned after that. ``reset_connector`` makes the second tier forget as well.
         """
         check_bool("reset_running_requests", reset_running_requests)
+        check_bool("reset_connector", reset_connector)
         if reset_running_requests:
             self._check_all_owned_by_running()
             while self.running:
                 self._preempt_request(self.running.pop(), discard_stale_output=True)
-        return self.kv_cache_manager.reset_prefix_cache()
+        is_reset = self.kv_cache_manager.reset_prefix_cache()
+        if reset_connector and self.connector:
+            self.connector.reset_cache()
+        return is_reset
 
     def _check_all_owned_by_running(self) -> None:
+        for request in self.running:
+            if not self.remote.can_be_freed(request):
+                raise RuntimeError(
+                    f"a step in flight writes the blocks of request {request.request_id!r}: give "
+                    "its output first"
+                )
         owners: dict[int, int] = {}
         for request in self.running:
             for block_id in chain(*self.kv_cache_manager.get_block_ids(request.request_id)):
@@ -454,23 +558,36 @@ class Scheduler:
 
     def get_request_counts(self) -> tuple[int, int]:
         """Return the numbers of running and of waiting requests."""
-        return len(self.running), len(self.waiting)
+        return len(self.running), len(self.waiting) + len(self.kv_holding_waiting)
 
     def get_num_unfinished_requests(self) -> int:
         """Return the number of requests that run or wait."""
-        return len(self.running) + len(self.waiting)
+        return sum(self.get_request_counts())
+
+    def has_requests(self) -> bool:
+        """Whether there is anything left to do: the last steps may only wait for copies."""
+        is_copying = self.connector and self.connector.has_pending_push_work()
+        return bool(self.requests or self.finished_req_ids or is_copying)
 
     # -- what a recording is told ----------------------------------------------------------------
 
     def state(self) -> State:
         """Return the present state of queues, tables and pool."""
         queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
+        if self.connector:
+            queues[HOLDING] = self.kv_holding_waiting
         return with_queues(self.kv_cache_manager.state(), queues)
 
     def _note_move(self, request: Request, source: str | None, target: str | None) -> None:
         if self.journal.active:
             place = BACK if target != "waiting" else list(self.waiting).index(request)
             self.journal.move(self._as_queued(request.request_id), source, target, place)
+
+    def _queue_of(self, request: Request) -> str:
+        """The queue in which a request is."""
+        if request in self.running:
+            return "running"
+        return HOLDING if request in self.kv_holding_waiting else "waiting"
 
     def _as_queued(self, request_id: Name) -> tuple[Name, Name]:
         """A request, and its first table: of the same name if there is only one group."""
@@ -487,15 +604,3 @@ class Scheduler:
         for name, num_tokens in step.num_tokens.items():
             what = *self._as_queued(name), num_tokens, name not in decoding
             self.journal.note((SCHEDULED, *what))
-
-
-def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:
-    """Whether a request ends with this token; its status says why.
-
-    Source: vLLM 0.33.0, ``vllm/v1/core/sched/utils.py``.
-    """
-    if last_token_id in request.stop_token_ids:
-        request.status = RequestStatus.FINISHED_STOPPED
-    elif request.num_tokens >= max_model_len or request.num_output_tokens >= request.max_tokens:
-        request.status = RequestStatus.FINISHED_LENGTH_CAPPED
-    return request.is_finished()

@@ -6,6 +6,7 @@ asserts is refused here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -13,6 +14,8 @@ from pagesim.checks import misfit
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.config import SchedulerConfig
+from pagesim.v1.offload.connector import OffloadingConnector
+from pagesim.v1.offload.remote import ModelRunnerOutput
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request, check_tokens
 
@@ -52,6 +55,29 @@ def check_sampled(
                     f"request {request_id!r} samples {expected} tokens in the steps in flight, not "
                     f"{len(tokens)}: give each step's output once, with one token for each request"
                 )
+
+
+def check_reported(
+    report: ModelRunnerOutput,
+    connector: OffloadingConnector | None,
+    requests: Mapping[Name, Request],
+) -> None:
+    """UsageError for a copy that is not under way."""
+    if connector is None:
+        if report.completed or report.received or report.invalid:
+            raise UsageError("there is no second tier, so no copy can be reported")
+        return
+    counts = Counter[int]()
+    for job_id, num_reports in report.completed:
+        counts[job_id] += num_reports
+        if not 0 < num_reports <= counts[job_id] <= connector.num_pending(job_id):
+            raise UsageError(
+                f"job {job_id} waits for {connector.num_pending(job_id)} workers, not for "
+                f"{counts[job_id]}: report each copy once"
+            )
+    for request_id in report.received:
+        if request_id not in requests:
+            raise UsageError(f"request {request_id!r} loads nothing: report each load once")
 
 
 def _num_kept(request: Request, tokens: Sequence[int], config: SchedulerConfig) -> int:

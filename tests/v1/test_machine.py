@@ -1,7 +1,7 @@
 """Any sequence of calls keeps a KV cache manager consistent, and a hit never has other tokens."""
 
 import os
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
@@ -43,10 +43,10 @@ class Requests(RuleBasedStateMachine):
     def table(self, request: Request) -> list[int]:
         return self.manager.get_block_ids(request.request_id)[0]
 
-    def allocate(self, request: Request, count: int, found: int, *args: object) -> bool:
+    def allocate(self, request: Request, count: int, found: int, *args: Any, **more: Any) -> bool:
         """Give room for ``count`` tokens, and compute them; nothing changes if there is none."""
         before, start = everything(self.manager), request.num_computed_tokens + found
-        new = self.manager.allocate_slots(request, count, found, *args)  # type: ignore[arg-type]
+        new = self.manager.allocate_slots(request, count, found, *args, **more)
         if new is None:
             after = everything(self.manager)
             kept = before if self.window is None else {k: before[k] for k in ("found", "cached")}
@@ -78,7 +78,9 @@ class Requests(RuleBasedStateMachine):
         hits, found, _ = self.manager.get_computed_blocks(request)
         assert found == len(hits.blocks[0]) * SIZE < request.num_tokens
         count = max(1, (request.num_tokens - found) // part)
-        if self.allocate(request, count, found, hits, 0, whole, 0, busy):
+        if self.allocate(
+            request, count, found, hits, full_sequence_must_fit=whole, has_scheduled_reqs=busy
+        ):
             request.status = RequestStatus.RUNNING
 
     @rule(pick=PICK, token=st.sampled_from([-1, -2]), lookahead=st.sampled_from([0, 0, 0, 3]))

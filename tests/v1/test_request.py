@@ -66,7 +66,7 @@ def test_the_end_of_a_request() -> None:
     finished = [status for status in RequestStatus if RequestStatus.is_finished(status)]
     assert all(RequestStatus.get_finished_reason(status) for status in finished)
     unfinished = [status.name for status in RequestStatus if status not in finished]
-    assert unfinished == ["WAITING", "RUNNING", "PREEMPTED"]
+    assert unfinished == ["WAITING", "WAITING_FOR_REMOTE_KVS", "RUNNING", "PREEMPTED"]
 
 
 @pytest.mark.parametrize(

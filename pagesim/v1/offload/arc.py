@@ -1,0 +1,106 @@
+"""Adaptive replacement: a scan of chunks that are used once does not drive out those used often.
+
+A key is in one of four lists: ``t1``, used by one request; ``t2``, used by more; and ``b1`` and
+``b2``, the **ghosts** of chunks evicted from these. ``target`` is how long ``t1`` should be: it
+grows when a request asks for a ghost of ``t1``, which went too early, and shrinks for ``t2``.
+
+Source: vLLM 0.33.0, ``vllm/v1/kv_offload/cpu/policies/arc.py``.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from pagesim.v1.offload.base import (
+    CachePolicy,
+    ChunkStatus,
+    Keys,
+    KeySet,
+    OffloadKey,
+    ReqContext,
+    Victim,
+)
+
+List = OrderedDict[OffloadKey, None]  # from the oldest to the newest
+
+
+class ARCCachePolicy(CachePolicy):
+    """Two lists of chunks, two lists of ghosts, and a border between them that learns."""
+
+    def clear(self) -> None:
+        super().clear()
+        self.t1, self.t2, self.b1, self.b2 = List(), List(), List(), List()
+        self.target = 0.0
+
+    def _move(self, key: OffloadKey, to: List | None) -> None:
+        """To the newest place of a list."""
+        for each in (self.t1, self.t2, self.b1, self.b2):
+            each.pop(key, None)
+        if to is not None:
+            to[key] = None
+
+    def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
+        """Add a chunk."""
+        self.chunks[key] = chunk
+        self._move(key, self.t1)
+
+    def remove(self, key: OffloadKey) -> None:
+        """Take a chunk out, without a ghost."""
+        del self.chunks[key]
+        self._move(key, None)
+
+    def on_store_miss(self, keys: Keys, req_context: ReqContext) -> None:
+        for key in reversed(keys):
+            self._ask_ghost(key)
+
+    def _ask_ghost(self, key: OffloadKey) -> None:
+        """Move the border to the side that lacks this chunk, and faster to the one asked less."""
+        if key in self.b1:
+            self.target = min(
+                self.target + max(1, len(self.b2) / len(self.b1)), float(self.capacity)
+            )
+            self._move(key, self.b1)
+        elif key in self.b2:
+            self.target = max(self.target - max(1, len(self.b1) / len(self.b2)), 0.0)
+            self._move(key, self.b2)
+
+    def touch(self, keys: Keys) -> None:
+        """These keys are used now, the head last; a chunk that is being stored gains nothing."""
+        for key in reversed(keys):
+            if key not in self.chunks:
+                self._ask_ghost(key)
+            else:
+                is_new = key in self.t1 and self.chunks[key].ref_cnt < 0
+                self._move(key, self.t1 if is_new else self.t2)
+
+    def on_request_finished(
+        self, keys: Keys, inserted: KeySet, reused: KeySet, req_context: ReqContext
+    ) -> None:
+        """A request has ended; what it found here has now been used by more than one."""
+        for key in reversed(keys):
+            if key in self.chunks and (key in reused or key in inserted):
+                self._move(key, self.t1 if key in self.t1 and key not in reused else self.t2)
+
+    def evict(self, n: int, protected: KeySet) -> list[Victim] | None:
+        """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
+        once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)  # two cursors
+        size, victims = len(self.t1), []
+        for _ in range(n):
+            first, second = (once, more) if size >= int(self.target) else (more, once)
+            victim = next(first, None) or next(second, None)
+            if victim is None:
+                return None
+            size -= victim[0] in self.t1
+            victims.append(victim)
+        for key, _ in victims:
+            del self.chunks[key]
+            self._move(key, self.b1 if key in self.t1 else self.b2)
+        for ghosts in (self.b1, self.b2):
+            while len(ghosts) > self.capacity:
+                ghosts.popitem(last=False)
+        return victims
+
+    def state(self) -> dict[str, list[OffloadKey] | float]:
+        """Return the lists, each from the oldest key on, and the target."""
+        names = ("t1", "t2", "b1", "b2")
+        return {name: list(getattr(self, name)) for name in names} | {"target": self.target}

@@ -1,0 +1,99 @@
+"""What the manager of the second tier, its policies and a connector tell each other.
+
+Source: vLLM 0.33.0, ``vllm/v1/kv_offload/base.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from pagesim.checks import check_int
+from pagesim.journal.effects import Name
+from pagesim.v1.transfers import CPULoadStoreSpec
+
+OffloadKey = Hashable  # the hash of a chunk's last block
+Keys = Sequence[OffloadKey]
+KeySet = Set[OffloadKey]
+
+
+class LookupResult(Enum):
+    """Whether a chunk can be loaded; one that is pending is still being stored."""
+
+    MISS = auto()
+    HIT_PENDING = auto()
+    HIT = auto()
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class ReqContext:
+    """A request as the second tier knows it."""
+
+    req_id: Name
+    positions: dict[OffloadKey, int] = field(default_factory=dict, init=False, repr=False)
+
+    def set_offload_key_position(self, key: OffloadKey, end_token: int) -> None:
+        """Note that the chunk of this key ends after so many tokens of the request."""
+        self.positions[key] = check_int("end_token", end_token, 0)
+
+    def get_offload_key_position(self, key: OffloadKey) -> int | None:
+        """Return where the chunk of this key ends; None if that was not noted."""
+        return self.positions.get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadingEvent:
+    """Keys that can be found now or were ``removed``; ``metadata_only``: they never could."""
+
+    keys: list[OffloadKey]
+    medium: str = "CPU"
+    removed: bool = False
+    metadata_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareStoreOutput:
+    """What is to be stored, where, and what was evicted for it."""
+
+    keys_to_store: list[OffloadKey]
+    store_spec: CPULoadStoreSpec
+    evicted_keys: list[OffloadKey]
+
+
+@dataclass(slots=True)
+class ChunkStatus:
+    """A chunk on the CPU; ``ref_cnt`` is the number of loads that read it, -1 during its store."""
+
+    chunk_id: int
+    ref_cnt: int = -1
+
+
+Victim = tuple[OffloadKey, ChunkStatus]
+
+
+class CachePolicy:
+    """The chunks by their keys; its subclasses say which goes first. Keys come head to tail."""
+
+    def __init__(self, cache_capacity: int) -> None:
+        self.capacity = cache_capacity
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.chunks: dict[OffloadKey, ChunkStatus] = {}
+
+    def get(self, key: OffloadKey) -> ChunkStatus | None:
+        """Return the chunk of this key; None if it is not there."""
+        return self.chunks.get(key)
+
+    def idle(self, keys: Iterable[OffloadKey], protected: KeySet) -> Iterator[Victim]:
+        """Those of ``keys`` that may be evicted: nobody reads or writes them."""
+        pairs = ((key, self.chunks[key]) for key in keys if key not in protected)
+        return ((key, chunk) for key, chunk in pairs if chunk.ref_cnt == 0)
+
+    def on_store_miss(self, keys: Keys, req_context: ReqContext) -> None:
+        """A request offers these keys for the first time, and they are not there."""
+
+    def on_request_access(self, keys: Keys, req_context: ReqContext) -> None:
+        """A request needs these keys for the first time."""
