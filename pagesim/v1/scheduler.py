@@ -336,6 +336,8 @@ class Scheduler:
             request.status = LOADING
             self.kv_holding_waiting.add_request(request)
             self._note_move(request, source, HOLDING)
+            if self.journal.recording:
+                self.journal.close("load", request.request_id)
             return True
         self.running.append(request)
         started.append(request)
