@@ -78,7 +78,7 @@ class Engine:
         self.manager.block_pool.enable_kv_cache_events = True
         self.index, self.in_flight, self.count = RouterIndex(), list[Any](), 0
         self.published: list[KVCacheEvent] = []
-        self.scheduler.publish = lambda events: self.published.extend(events)
+        self.scheduler.publish = self.published.extend
         self.told: Counter[str] = Counter()
 
     def request(self) -> Request:
@@ -123,7 +123,8 @@ class Engine:
             self.scheduler.update_from_output(output, new)
 
     def hear(self) -> None:
-        events, self.published = self.published + self.manager.take_events(), []
+        events = [*self.published, *self.manager.take_events()]
+        self.published.clear()
         self.told.update(type(event).__name__ for event in events)
         self.told["empty"] += sum(isinstance(e, BlockStored) and not e.block_hashes for e in events)
         self.index.apply(events)
