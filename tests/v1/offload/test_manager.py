@@ -200,16 +200,17 @@ def test_a_wrong_call_is_refused_by_the_name_of_the_thing() -> None:
     manager.complete_store(["k0"], late)
     manager.on_request_finished(late)
     manager.touch(["k0"], late)
+    manager.prepare_load(["k0"], late)
     before = deepcopy(state_of(manager))
     calls: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         ("k1.*HIT_PENDING", AssertionError, lambda: manager.prepare_load(["k0", "k1"], late)),
         ("k7.*MISS", AssertionError, lambda: manager.prepare_load(["k0", "k7"], late)),
-        ("k0", AssertionError, lambda: manager.complete_load(["k0"], late)),
+        ("k0", AssertionError, lambda: manager.complete_load(["k0", "k0"], late)),
         ("k1", UsageError, lambda: manager.prepare_store(["k1", "k0", "k1"], late)),
         ("req_context", TypeError, lambda: manager.on_new_request("late")),  # type: ignore[arg-type]
         ("keys", TypeError, lambda: manager.prepare_load(None, late)),  # type: ignore[arg-type]
         ("keys", TypeError, lambda: manager.complete_load(None, late)),  # type: ignore[arg-type]
-        ("keys", TypeError, lambda: manager.touch([["k0"], "k0"], late)),  # type: ignore[list-item]
+        ("keys", TypeError, lambda: manager.touch([["k0"], "k1"], late)),  # type: ignore[list-item]
         ("req_context", TypeError, lambda: manager.prepare_store(["k5"], None)),  # type: ignore[arg-type]
         ("end_token", UsageError, lambda: late.set_offload_key_position("k0", -1)),
     ]
@@ -226,3 +227,13 @@ def test_a_wrong_call_is_refused_by_the_name_of_the_thing() -> None:
 def test_a_manager_is_refused_by_the_name_of_the_setting(name: str, value: object) -> None:
     with pytest.raises((UsageError, TypeError), match=name):
         CPUOffloadingManager(**{"num_chunks": 2, name: value})  # type: ignore[arg-type]
+
+
+def test_a_full_tier_that_nobody_uses_has_a_usage_of_0() -> None:
+    manager, request = CPUOffloadingManager(2), ReqContext("a")
+    usages = []
+    for step in ("prepare_store", "complete_store", "prepare_load", "complete_load"):
+        getattr(manager, step)(["k0", "k1"], request)
+        usages.append(manager.get_stats()["usage"])
+    assert usages == [1.0, 0.0, 1.0, 0.0]
+    assert manager.take_events() == []  # nobody has asked for them
