@@ -1,6 +1,8 @@
 """Adaptive replacement: what is used by several requests stays, and the border learns."""
 
+from pagesim.v1 import ReqContext
 from pagesim.v1.offload.arc import ARCCachePolicy
+from pagesim.v1.offload.base import ChunkStatus
 from tests.v1.offload.test_lru import Tier
 
 
@@ -66,3 +68,14 @@ def test_a_request_asks_for_a_ghost_once_even_if_its_store_is_refused() -> None:
     assert [tier.store(writer, "a"), tier.store(writer, "a")] == [None, None]
     assert policy.target == 1.0
     assert (tier.store(tier.request(), "a"), policy.target) == (None, 2.0)
+
+
+def test_a_chunk_that_is_being_stored_stays_in_its_list_until_a_request_that_used_it_ends() -> None:
+    policy, request = ARCCachePolicy(4), ReqContext("a")
+    for number, key in enumerate("xyz"):
+        policy.insert(key, ChunkStatus(number), request)
+    policy.touch("x")
+    assert list(policy.t1) == ["y", "z", "x"]
+    policy.on_request_finished("yz", set(), {"z"}, request)  # y it has only seen
+    policy.touch("z")
+    assert (list(policy.t1), list(policy.t2)) == (["y", "x"], ["z"])
