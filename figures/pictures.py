@@ -12,7 +12,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import group_hits, group_waste, paper
+from pagesim.studies import group_hits, group_waste, paper, watermark
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -107,6 +107,11 @@ def _group_waste() -> Picture:
     return figures.beside([group_waste.figure(), group_hits.figure()], title=title)
 
 
+def _watermark() -> Picture:
+    title = "A watermark saves preemptions: vLLM's own sweep, simulated"
+    return figures.spread(watermark.figure(), title=title)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "block_layout": lambda: figures.block_layout(
         forked_and_swapped(),
@@ -130,6 +135,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "roofline": lambda: figures.roofline(DATA / "roofline.json"),
     "group_hits": _group_hits,
     "group_waste": _group_waste,
+    "watermark": _watermark,
 }
 """By name, in the order in which they are drawn."""
 
