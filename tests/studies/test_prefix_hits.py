@@ -101,10 +101,11 @@ def test_bailian_s_blocks_have_16_tokens_and_a_block_is_found_only_after_the_sam
 def test_a_served_trace_of_bailian_finds_its_blocks_again(tmp_path: Path) -> None:
     """A simulation finds the same, but for the last token of a prompt, which is computed again."""
     trace = load(write(tmp_path, BAILIAN))
+    late = Request("late", 90.0, 64, 1, (0, 1, 7, 8), (), 16)
     for forwarded in (True, False):
         policy = PagedV1(fast_forward=forwarded)
-        run = simulate(trace, policy=policy, pool=4096, progress=False)
-        assert list(run.requests.hits) == [0, 16, 32, 0]
+        run = simulate([*trace, late], policy=policy, pool=4096, progress=False)
+        assert list(run.requests.hits) == [0, 16, 32, 0, 32]
 
 
 def test_the_report_is_printed_and_a_bad_file_is_named(
