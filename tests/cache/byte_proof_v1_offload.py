@@ -104,6 +104,8 @@ class TierRun(Run):
     """A scene with a second tier that is stepped."""
 
     bytes: TierBytes
+    pools: Any = WorkerBytes
+    """What a worker has."""
 
     def __init__(self, scene: TierScene, seed: int = 0) -> None:
         super().__init__(scene, seed)
@@ -125,7 +127,7 @@ class TierRun(Run):
     def make_bytes(self, scene: TierScene, places: int) -> Bytes:
         sizes = places, scene.blocks, scene.chunks, scene.width
         count = scene.tier.get("num_workers", 1)
-        return TierBytes([Copier(i, WorkerBytes(*sizes), scene.slowest) for i in range(count)])
+        return TierBytes([Copier(i, self.pools(*sizes), scene.slowest) for i in range(count)])
 
     @property
     def tier(self) -> OffloadingConnector:

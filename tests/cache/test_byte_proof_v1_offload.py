@@ -35,6 +35,18 @@ def test_every_setting() -> None:
     assert min(counts[each] for each in ("evictions", "late", "early")) > 100
 
 
+def test_with_the_function_that_swaps() -> None:
+    from tests.cache.kernel_pools import KernelWorkerBytes
+
+    class KernelRun(TierRun):
+        pools = KernelWorkerBytes
+
+    run = KernelRun(SCENES["two blocks, ARC, outputs"]).steps(80)
+    assert run.wrong == []
+    assert run.counts["loads"] > 2 and run.counts["stores"] > 40
+    run.end()
+
+
 # ---- what is broken is found ---------------------------------------------------------------------
 
 

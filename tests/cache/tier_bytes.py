@@ -10,6 +10,7 @@ computes.
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +23,35 @@ from tests.cache.contents import LAYERS, Bytes, mixed, noise
 Words = NDArray[np.int64]
 
 
+def noisy_chunks(num_chunks: int, width: int, block_size: int) -> NDArray[np.float32]:
+    """Chunks of any numbers, [blocks of all chunks, layers, 2, block size, 1, 2]."""
+    blocks = noise(num_chunks * width, block_size, 1).swapaxes(0, 1)
+    return blocks.reshape(-1, LAYERS, 2, *blocks.shape[2:])
+
+
 class WorkerBytes(Bytes):
-    """The two pools of one worker; a chunk is one row of ``chunks``."""
+    """The two pools of one worker, NumPy's."""
 
     def __init__(self, block_size: int, num_gpu_blocks: int, num_chunks: int, width: int) -> None:
-        gpu = noise(num_gpu_blocks, block_size, 0)
-        cpu = noise(num_chunks * width, block_size, 1).swapaxes(0, 1).copy()
-        self.chunks = cpu.view(np.int64).reshape(num_chunks, width, 2 * LAYERS, block_size)
-        self.engine = CacheEngine(
-            KVPool(gpu[0::2], gpu[1::2]),
-            KVPool.of_blocks(cpu.reshape(-1, LAYERS, 2, *cpu.shape[2:])),
-            blocks_per_chunk=width,
+        gpu, chunks = (
+            noise(num_gpu_blocks, block_size, 0),
+            noisy_chunks(num_chunks, width, block_size),
         )
+        pools = KVPool(gpu[0::2], gpu[1::2]), KVPool.of_blocks(chunks)
+        self.engine = CacheEngine(*pools, blocks_per_chunk=width)
         self._words = gpu.view(np.int64).reshape(2 * LAYERS, -1)
+        self.chunks = words_of(chunks, width)
+
+
+def words_of(chunks: NDArray[np.float32], width: int) -> Words:
+    """The same memory as [chunks, blocks of a chunk, 2 · layers, block size]."""
+    return chunks.view(np.int64).reshape(-1, width, 2 * LAYERS, chunks.shape[3])
 
 
 class Copier:
     """A worker with its bytes: when its copies move them is drawn, and when they end."""
 
-    def __init__(self, number: int, memory: WorkerBytes, slowest: int) -> None:
+    def __init__(self, number: int, memory: Any, slowest: int) -> None:
         self.bytes, self.slowest = memory, slowest
         self.salt = np.uint64(mixed(number)).astype(np.int64)
         self.random, self.counts = random.Random(number), Counter[str]()
