@@ -29,6 +29,7 @@ NAMES = {
         "words": "prompts device",
     },
     "grade": {"folder": "folder", "output": "table"},
+    "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {

@@ -20,6 +20,7 @@ from tests.figures import test_beside as besides
 from tests.figures import test_block_size_sweep as sizes
 from tests.figures import test_compare as compared
 from tests.figures import test_kv_groups as groups
+from tests.figures import test_load_or_compute as loads
 from tests.figures import test_memory_waste as waste
 from tests.figures import test_occupancy_timeline as occupancy
 from tests.figures import test_prefix_hits as hits
@@ -52,6 +53,9 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "kv_groups": lambda: figures.kv_groups(groups.size("gemma-3-27b"), **NOTES),
     "kv_groups, states": lambda: figures.kv_groups(groups.size("qwen3.5-9b"), title="A title"),
     "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
+    "load_or_compute": lambda: figures.load_or_compute(
+        {name: loads.both(name) for name in ("llama-2-7b", "llama-3.1-8b", "opt-175b")}, **NOTES
+    ),
     "prefix_hits": lambda: figures.prefix_hits(hits.committed(), model=PRESETS["opt-13b"]),
     "roofline": lambda: figures.roofline(
         roofline.report(
@@ -131,6 +135,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
         "20 0 12 128 265 1 12 2,048 7",
+    ),
+    "load_or_compute": (
+        lambda: figures.load_or_compute({"a": loads.both("llama-2-7b")}, notes=["7 !"]),
+        "4 1,473 4,096 101 134 5 741 4,096 58 134 7",
     ),
     "prefix_hits": (
         lambda: figures.prefix_hits(hits.committed()),

@@ -16,8 +16,10 @@ from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.config import CacheConfig
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.kv_events import KVCacheEvent
 from pagesim.v1.offload.base import LookupResult, OffloadKey, ReqContext
 from pagesim.v1.offload.config import OffloadingConfig
+from pagesim.v1.offload.events import ChunkEvents
 from pagesim.v1.offload.manager import CPUOffloadingManager
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
@@ -64,6 +66,9 @@ class OffloadingConnector:
             config.enable_kv_cache_events,
             config.store_threshold,
             config.max_tracker_size,
+        )
+        self.events = ChunkEvents(
+            self.blocks_per_chunk, self.block_size, config.self_describing_kv_events
         )
         self.jobs: dict[int, TransferJob] = {}
         """The jobs that are not done, by number."""
@@ -127,6 +132,7 @@ class OffloadingConnector:
             result = self.manager.lookup(state.keys[end], state.context)
             if result is LookupResult.MISS:
                 break
+            self.events.learn(request, state.keys[end], end)
             is_pending |= result is LookupResult.HIT_PENDING
             end += 1
         num_tokens = end * size - local
@@ -253,6 +259,8 @@ class OffloadingConnector:
         state.next_chunk = end
         if not (keys := answer.keys_to_store):
             return None
+        for index in range(start, end):
+            self.events.learn(state.request, state.keys[index], index)
         places = [index for index in range(start, end) if state.keys[index] in keys]
         blocks = [state.block_ids[at * width + i] for at in places for i in range(width)]
         source = GPULoadStoreSpec(blocks, (places[0] * width,))
@@ -302,6 +310,10 @@ class OffloadingConnector:
         if state.is_told and not state.jobs:
             del self._states[job.req_id]
 
+    def take_events(self) -> list[KVCacheEvent]:
+        """Return what a router should hear of the tier since the last call."""
+        return self.events.of(self.manager.take_events())
+
     def has_pending_push_work(self) -> bool:
         """Whether copies are under way: the engine goes on with empty steps until they are done."""
         return bool(self.jobs or self._fence)
@@ -317,6 +329,7 @@ class OffloadingConnector:
             if state.request.is_finished():
                 self._tell_finished(state)
         self.manager.reset_cache()
+        self.events.known.clear()
         self._loading.clear()
         self._watched.clear()
 

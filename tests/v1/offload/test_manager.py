@@ -1,13 +1,28 @@
 """The manager of the second tier does what vLLM's did, and refuses the rest."""
 
+import os
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagesim.v1 import CPUOffloadingManager, ReqContext
 from tests.replay.recordings import DATA, lines_of
+from tests.v1.offload.slow_manager import SlowManager
 
+EXAMPLES = 3 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
+"""`make nightly` sets the variable."""
 RECORDINGS = sorted((DATA / "v1_offload").glob("offload_manager-*.jsonl.gz"))
 
 
@@ -88,3 +103,113 @@ def test_a_recording_of_vllm_replays(path: Path) -> None:
 
 def test_all_kinds_of_managers_are_recorded() -> None:
     assert len(RECORDINGS) == 8
+
+
+KEYS = [f"k{number}" for number in range(7)]
+NAME = st.sampled_from("abcd")
+RUNS = st.builds(lambda at, n: KEYS[at : at + n], st.integers(0, 6), st.integers(1, 3))
+SOME = RUNS | st.lists(st.sampled_from(KEYS), max_size=3, unique=True)
+
+
+class Calls(RuleBasedStateMachine):
+    """Any calls, on a manager and on the slow one; what fails changes nothing in either."""
+
+    policy: ClassVar[str]
+
+    @initialize(
+        chunks=st.sampled_from([4, 3, 5, 2, 1, 0]),
+        threshold=st.sampled_from([1, 1, 0, 2, 3]),
+        tracked=st.integers(0, 6),
+    )
+    def begin(self, chunks: int, threshold: int, tracked: int) -> None:
+        config = {"num_chunks": chunks, "cache_policy": self.policy, "enable_events": True}
+        self.fast = Player(config | {"store_threshold": threshold, "max_tracker_size": tracked})
+        self.slow = SlowManager(chunks, self.policy, threshold, tracked)
+        for name in "abcd":
+            self.request(name, KEYS)
+
+    def both(self, op: str, args: dict[str, Any], slow: Callable[[], Any]) -> Any:
+        before = deepcopy(self.slow)
+        try:
+            expected = slow()
+        except AssertionError:
+            self.slow = before
+            with pytest.raises(AssertionError):
+                self.fast.play(op, args)
+            return None
+        assert self.fast.play(op, args) == expected
+        return expected
+
+    @rule(name=NAME, keys=st.just(KEYS) | SOME)
+    def request(self, name: str, keys: list[str]) -> None:
+        """A new one; the place of some of its keys may be unknown."""
+        self.slow.new_request(name, {key: 4 * KEYS.index(key) + 4 for key in keys})
+        self.fast.context(name)
+        self.fast.positions(name, list(self.slow.positions[name].items()))
+
+    @rule(name=NAME, keys=SOME, ends=st.sampled_from([True, True, True, False, None]))
+    def store(self, name: str, keys: list[str], ends: bool | None) -> None:
+        args: dict[str, Any] = {"request": name, "keys": keys}
+        self.both(
+            "prepare_store",
+            dict(args),
+            lambda: self.slow.prepare_store(keys, name) or {"refused": True},
+        )
+        if ends is not None:
+            args["success"] = ends
+            self.both("complete_store", args, lambda: self.slow.complete_store(keys, ends))
+
+    @rule(name=NAME, picks=st.lists(st.integers(0, 4), min_size=1, max_size=3), ends=st.booleans())
+    def load(self, name: str, picks: list[int], ends: bool) -> None:
+        """Of chunks that are there, but sometimes one is not ready, or is named twice."""
+        there = [*self.slow.chunks] or ["nowhere"]
+        keys = [there[pick % len(there)] for pick in picks]
+        args = {"request": name, "keys": keys}
+        self.both("prepare_load", dict(args), lambda: self.slow.prepare_load(keys, name))
+        if ends:
+            self.both("complete_load", args, lambda: self.slow.complete_load(keys))
+
+    @rule(name=NAME, keys=SOME)
+    def complete_load(self, name: str, keys: list[str]) -> None:
+        args = {"request": name, "keys": keys}
+        self.both("complete_load", args, lambda: self.slow.complete_load(keys))
+
+    @rule(name=NAME, keys=SOME)
+    def touch(self, name: str, keys: list[str]) -> None:
+        self.both("touch", {"request": name, "keys": keys}, lambda: self.slow.touch(keys))
+
+    @rule(name=NAME, again=st.sampled_from([True, True, False]))
+    def finish(self, name: str, again: bool) -> None:
+        self.both("finish", {"request": name}, lambda: self.slow.finish(name))
+        if again:
+            self.request(name, KEYS)
+
+    @rule(name=NAME)
+    def end_copies(self, name: str) -> None:
+        args: dict[str, Any] = {"request": name, "keys": KEYS, "success": True}
+        self.both("complete_store", args, lambda: self.slow.complete_store(KEYS, True))
+        keys = [key for key, (_, count) in self.slow.chunks.items() for _ in range(count)]
+        args = {"request": name, "keys": keys}
+        self.both("complete_load", args, lambda: self.slow.complete_load(keys))
+
+    @rule(reset=st.sampled_from([False, False, False, True]))
+    def take(self, reset: bool) -> None:
+        self.both("events", {}, self.slow.take_events)
+        self.both("stats", {}, self.slow.stats)
+        if reset:
+            self.both("reset_cache", {}, self.slow.reset_cache)
+
+    @invariant()
+    def they_agree(self) -> None:
+        if hasattr(self, "slow"):
+            assert state_of(self.fast.manager) == self.slow.state()
+            for key in KEYS:
+                args = {"request": "a", "key": key}
+                assert self.fast.play("lookup", args) == self.slow.lookup(key)
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc"])
+def test_any_sequence_of_calls(policy: str) -> None:
+    machine = type("Calls", (Calls,), {"policy": policy})
+    options = settings(max_examples=EXAMPLES, stateful_step_count=60, derandomize=True)
+    run_state_machine_as_test(machine, settings=options)
