@@ -60,6 +60,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	$(PY) -m tests.cache.byte_proof 2000
 	$(PY) -m tests.cache.byte_proof_v1 1000
 	$(PY) -m tests.cache.byte_proof_v1_groups 600
+	$(PY) -m tests.cache.byte_proof_v1_offload 600
 	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
 
 coverage: $(STAMP) ## which lines and branches the tests reach, file by file (TEST_ARGS as for test)
