@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pagesim.errors import UsageError
 from pagesim.v1 import (
     AllBlocksCleared,
     BlockPool,
@@ -37,6 +38,7 @@ CACHES: dict[str, dict[str, Any]] = {
     "full": {"block_size": 2},
     "no caching": {"block_size": 2, "enable_prefix_caching": False},
     "window": {"block_size": 2, "sliding_window": 5, "retention_interval": None},
+    "window of one": {"block_size": 2, "sliding_window": 1, "retention_interval": None},
     "masked window": {"block_size": 2, "sliding_window": 5},
     "sparse window": {"block_size": 2, "sliding_window": 4, "retention_interval": 6},
     "two groups": {"groups": (FULL, window(7)), "hash_block_size": 4},
@@ -157,6 +159,9 @@ def test_after_every_step_it_equals_the_pool(name: str, is_async: bool) -> None:
     if name == "no caching":
         assert set(told) == {"AllBlocksCleared"}
         return
+    if name == "window of one":  # no hit needs a block, so none is cached
+        assert told["empty"] == told["BlockStored"] > 0 == told["found"]
+        return
     assert all(told[kind] for kind in kinds), told
     assert told["empty"] or name not in ("masked window", "sparse window", "masked groups")
 
@@ -182,6 +187,19 @@ def test_a_reset_of_the_gpu_leaves_the_cpu() -> None:
     index.apply([AllBlocksCleared(), BlockStored([A], None, [], 4)])
     assert index.longest_prefix([A, B, C], 4) == 4
     assert index.longest_prefix([A, B, C], 4, ["GPU", "CPU"]) == 8
+
+
+def test_a_hash_without_tokens_says_nothing_about_the_blocks_of_a_group() -> None:
+    index = RouterIndex()
+    index.apply([BlockStored([B], None, [], 0, medium="CPU")])
+    assert index.copies["CPU", 0] == {B: 1} and index.longest_prefix([B], 4, ["CPU"]) == 0
+
+
+def test_hashes_of_other_blocks_are_refused() -> None:
+    index = RouterIndex()
+    index.apply([BlockStored([A], None, [], 4)])
+    with pytest.raises(UsageError, match="must divide the 4 tokens of a block, not be 3"):
+        index.longest_prefix([A], 3)
 
 
 def test_who_listens_late_misses_what_was_stored_before() -> None:
