@@ -60,6 +60,15 @@ def ticks(high: float, about: int = 5) -> list[float]:
     return [float(value) for value in values if 0 <= value <= high * (1 + 1e-9)]
 
 
+def apart(places: list[float]) -> list[float]:
+    """Where the names of lines stand: beside the ends of their lines, and not on each other."""
+    moved, free = list(places), -math.inf
+    for place in sorted(range(len(places)), key=lambda i: places[i]):
+        moved[place] = max(places[place], free)
+        free = moved[place] + LINE
+    return moved
+
+
 def sheet(
     title: str, subtitle: str, body: float, notes: Iterable[str]
 ) -> tuple[Picture, Sheet, float]:

@@ -22,9 +22,11 @@ from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
+from pagesim.simulation.paged_v1_tier import PagedV1TierServer
 from pagesim.simulation.policy import Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
+from pagesim.simulation.tier_use import TierUse
 from pagesim.simulation.unpaged import Own
 from pagesim.simulation.waste import WasteLog
 from pagesim.simulation.waste_groups import GroupsWaste
@@ -47,6 +49,7 @@ class Simulation:
     ``timeline`` is the recorded run, or None if it was not requested. ``block_size`` is None if the
     memory is not paged. ``groups`` says what requests held in each of several groups of layers;
     then ``waste`` counts places instead of slots (see `pagesim.simulation.paged_v1_groups`).
+    ``tier`` says what was copied to a second tier and back; None without one.
     """
 
     policy: str
@@ -57,6 +60,7 @@ class Simulation:
     requests: Outcomes
     timeline: Timeline | None = None
     groups: GroupsWaste | None = None
+    tier: TierUse | None = None
 
     @property
     def iterations(self) -> int:
@@ -80,13 +84,17 @@ class Simulation:
         the steady state; ``waste_in_time`` has the same averaged over its seconds. Latencies are in
         seconds. ``output_tokens_per_s`` counts the tokens of finished requests over the whole run.
         With several groups, ``groups`` has the means of each of them, and ``lost_tokens`` are those
-        that a request had to compute although some groups had them.
+        that a request had to compute although some groups had them. With a second tier there are
+        the ``loaded_tokens``, which are no hits, and what :meth:`TierUse.summary` returns.
         """
         done, none_ran = self.requests, self.iterations == 0
         more: JsonObject = {}
         if self.groups is not None:
             more["lost_tokens"] = sum(done.lost.values())
             more["groups"] = None if none_ran else self.groups.summary()
+        if self.tier is not None:
+            more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
+            more |= self.tier.summary()
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {
@@ -196,6 +204,10 @@ def simulate(
     outcomes = Outcomes(requests)
     outcomes.has_groups = by_group
     clock = Roofline() if cost_model is None else cost_model
+    tier = None
+    if isinstance(server, PagedV1TierServer):
+        server.tell(clock)
+        tier = outcomes.tier = server.use
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
@@ -205,7 +217,7 @@ def simulate(
     if isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer):
         groups = GroupsWaste(server.group_names, server.layers, log, server.held)
     ended = server.finish()
-    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups)
+    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups, tier)
 
 
 def _check(

@@ -8,7 +8,7 @@ Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py`` and ``async_scheduler.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from pagesim.checks import check_a, check_bool, check_new_request, explained
@@ -19,6 +19,8 @@ from pagesim.journal.state import State, table_name
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager, request_id_of
+from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
+from pagesim.v1.kv_events import KVCacheEvent
 from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_split
 from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.offload.connector import OffloadingConnector
@@ -54,9 +56,13 @@ class Scheduler:
         scheduler_config: SchedulerConfig,
         cache_config: CacheConfig,
         offloading_config: OffloadingConfig | None = None,
+        *,
+        metrics_collector: KVCacheMetricsCollector | None = None,
     ) -> None:
         check_a("scheduler_config", scheduler_config, SchedulerConfig)
         check_a("cache_config", cache_config, CacheConfig)
+        if offloading_config is not None:
+            check_a("offloading_config", offloading_config, OffloadingConfig)
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         steps_in_flight = 2 if scheduler_config.async_scheduling else 1
@@ -71,7 +77,12 @@ class Scheduler:
             cache_config.retention_interval,
             groups=cache_config.groups,
             hash_block_size=cache_config.hash_block_size,
+            enable_kv_cache_events=cache_config.enable_kv_cache_events
+            or (offloading_config is not None and offloading_config.enable_kv_cache_events),
+            metrics_collector=metrics_collector,
         )
+        self.publish: Callable[[list[KVCacheEvent]], object] = lambda events: None
+        """Called after a step with what a router should hear, if there is anything."""
         tables = self.kv_cache_manager.coordinator.single_type_managers
         self._aligned = [each for each in tables if isinstance(each, AlignedMambaManager)]
         """The groups of states, where chunks end at the end of a block."""
@@ -88,7 +99,6 @@ class Scheduler:
         """The steps whose output is not known yet, and their numbers in a recording."""
         self.connector: OffloadingConnector | None = None
         if offloading_config is not None:
-            check_a("offloading_config", offloading_config, OffloadingConfig)
             self.connector = OffloadingConnector(offloading_config, cache_config, self.journal)
         recomputes = offloading_config and offloading_config.kv_load_failure_policy == "recompute"
         self.remote = RemoteKVs(scheduler_config, self.kv_cache_manager, bool(recomputes))
@@ -471,6 +481,11 @@ class Scheduler:
             self.connector.update_connector_output(report.completed)
             for request_id in report.received:
                 self._receive(self.requests[request_id])
+        events = self.kv_cache_manager.take_events()
+        if self.connector:
+            events += self.connector.take_events()
+        if events:
+            self.publish(events)
         return {0: EngineCoreOutputs(outputs)} if outputs else {}
 
     @event(request_id_of, kind="receive", queues=True)

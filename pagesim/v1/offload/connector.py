@@ -18,8 +18,10 @@ from pagesim.journal.effects import BEGIN, END, WRITE, Name
 from pagesim.journal.state import State
 from pagesim.v1.config import CacheConfig
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.kv_events import KVCacheEvent
 from pagesim.v1.offload.base import LookupResult, OffloadKey, ReqContext
 from pagesim.v1.offload.config import OffloadingConfig
+from pagesim.v1.offload.events import ChunkEvents
 from pagesim.v1.offload.manager import CPUOffloadingManager
 from pagesim.v1.offload.shown import ChunkBlocks
 from pagesim.v1.output import SchedulerOutput
@@ -75,6 +77,9 @@ class OffloadingConnector:
             config.max_tracker_size,
             self.journal,
             ChunkBlocks(cache_config.num_gpu_blocks, self.blocks_per_chunk),
+        )
+        self.events = ChunkEvents(
+            self.blocks_per_chunk, self.block_size, config.self_describing_kv_events
         )
         self.jobs: dict[int, TransferJob] = {}
         """The jobs that are not done, by number."""
@@ -138,6 +143,7 @@ class OffloadingConnector:
             result = self.manager.lookup(state.keys[end], state.context)
             if result is LookupResult.MISS:
                 break
+            self.events.learn(request, state.keys[end], end)
             is_pending |= result is LookupResult.HIT_PENDING
             end += 1
         num_tokens = end * size - local
@@ -266,6 +272,8 @@ class OffloadingConnector:
         state.next_chunk = end
         if not (keys := answer.keys_to_store):
             return None
+        for index in range(start, end):
+            self.events.learn(state.request, state.keys[index], index)
         places = [index for index in range(start, end) if state.keys[index] in keys]
         if self.journal.recording:
             self._note_written(state.request, places, answer.store_spec.block_ids)
@@ -328,6 +336,10 @@ class OffloadingConnector:
         if state.is_told and not state.jobs:
             del self._states[job.req_id]
 
+    def take_events(self) -> list[KVCacheEvent]:
+        """Return what a router should hear of the tier since the last call."""
+        return self.events.of(self.manager.take_events())
+
     def has_pending_push_work(self) -> bool:
         """Whether copies are under way: the engine goes on with empty steps until they are done."""
         return bool(self.jobs or self._fence)
@@ -348,6 +360,7 @@ class OffloadingConnector:
             if state.request.is_finished():
                 self._tell_finished(state)
         self.manager.reset_cache()
+        self.events.known.clear()
         self._loading.clear()
         self._watched.clear()
 
