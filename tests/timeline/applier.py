@@ -20,6 +20,7 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
     tables = {t[0]: [t[1], t[2], t[3] if t[3:] else len(t[2])] for t in state["tables"]}
     refs, requests = dict(map(tuple, state["refs"])), dict(map(tuple, state.get("requests", [])))
     cached, computed = set(state["cached"]), set(state["computed"])
+    jobs = {job[0]: job for job in state.get("jobs", [])}
     for event in [None, *events]:
         for name, tokens, *written in event.get("opened", []) if event else []:
             tables[name] = [[], list(tokens), written[0] if written else len(tokens)]
@@ -49,6 +50,10 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
                 computed.add(block)
             elif kind == "null":
                 state["null"] = block
+            elif kind == "begin":
+                jobs[block] = [block, *more]
+            elif kind == "end":
+                del jobs[block]
             else:
                 assert kind in ("copy", "move", "lookup"), kind
         for name, entry, ids in event.get("tables", []) if event else []:
@@ -72,4 +77,5 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
             "null": state["null"],
             "queues": list(queues.values()),
             **({"requests": firsts} if firsts else {}),
+            **({"jobs": list(jobs.values())} if "tier" in header else {}),
         }))  # fmt: skip
