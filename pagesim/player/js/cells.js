@@ -1,6 +1,6 @@
 // The pools: one cell per block, repainted only when its look changes.
 
-import { CHUNK } from "./layout.js";
+import { chunkGap } from "./layout.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
 import { nameText, short } from "./text.js";
@@ -26,7 +26,7 @@ export class Cells {
       const pool = +(id >= gpu),
         index = pool ? id - gpu : id,
         { columns } = pools[pool];
-      const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * CHUNK : 0;
+      const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * chunkGap(layout.per) : 0;
       const x = pools[pool].x + (index % columns) * (cell.w + cell.gx) + aside;
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
       const g = svg("g", {

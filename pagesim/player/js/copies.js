@@ -1,7 +1,7 @@
 // The second tier in the picture: its chunks, and the copies under way between it and the GPU.
 
 import { begins, pairsText } from "./jobs.js";
-import { CHUNK, MARGIN } from "./layout.js";
+import { MARGIN, chunkGap } from "./layout.js";
 import { nameText, plural, short } from "./text.js";
 
 const STEPS = 12; // of a bend
@@ -16,7 +16,7 @@ export function drawChunks(stage, state) {
       },
       under,
     } = stage,
-    out = Math.min(CHUNK / 2, gx / 2, gy / 2) + 0.5;
+    out = Math.min(chunkGap(per) / 2, gx / 2, gy / 2) + 0.5;
   if (per < 2 || h < 6) return;
   let d = "";
   for (let first = state.numGpu; first < state.total;) {

@@ -76,12 +76,13 @@ function stretch({ gpu, room, height }) {
   return null;
 }
 
-/** The room between two chunks of the second tier. */
-export const CHUNK = 7;
+/** The room between two chunks of the second tier, if they have several blocks. */
+export const chunkGap = (per) => (per > 1 ? 7 : 0);
 
 /** How many blocks of the second tier stand in a row: whole chunks, or a part of one. */
 function chunked({ w, gx }, cpu, room, per) {
-  const chunks = Math.floor((room + gx + CHUNK) / (per * (w + gx) + CHUNK));
+  const gap = chunkGap(per),
+    chunks = Math.floor((room + gx + gap) / (per * (w + gx) + gap));
   return Math.min(cpu, chunks ? chunks * per : Math.max(Math.floor((room + gx) / (w + gx)), 1));
 }
 
