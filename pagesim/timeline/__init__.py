@@ -4,8 +4,8 @@ The file format is described in ``FORMAT.md`` in this folder. ``record`` and ``n
 journal into a ``log``, which has the rows that an engine wrote. ``events`` is how Python reads
 these rows, ``pages`` and ``seek`` give the state at a step, and ``search`` finds events. ``file``
 writes a run and ``reader`` reads it back. ``captions`` (for V0) and ``captions_v1`` say in a
-sentence what happened and why. ``pair`` puts two runs on one page, and ``film`` adds what a kernel
-reads.
+sentence what happened and why. ``pair`` puts two runs on one page, ``film`` adds what a kernel
+reads, and ``heard`` tells what a router would have heard.
 """
 
 from pagesim.journal.state import Group, Queues, State, TableState
