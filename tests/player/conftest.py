@@ -31,6 +31,7 @@ MODULES = (
     "questions",
     "search",
     "rounds",
+    "heard",
 )  # those that need no document
 
 # One process for all tests: a line asks, a line answers.
