@@ -175,6 +175,7 @@ def describe(run: Simulation) -> list[str]:
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
         lines += by_group(run)
+    lines += of_tier(run)
     names = {"normalized": "normalized (per token)"}
     latency = summary["latency"].items()
     lines += spreads("seconds", {names.get(name, name): values for name, values in latency})
@@ -213,6 +214,24 @@ def by_group(run: Simulation) -> list[str]:
     if lost := sum(run.requests.lost.values()):
         rows.append(f"{lost} tokens were computed again, although some groups had them")
     return rows
+
+
+def of_tier(run: Simulation) -> list[str]:
+    """What was copied to a second tier and back, and what waited for that."""
+    if run.tier is None:
+        return []
+    use, waits = run.tier.summary(), [seconds for _, seconds in run.tier.loads.values()]
+    sizes = {way: use[f"bytes_{way}"] for way in ("out", "in")}
+    words = {way: f" ({size / 1e9:.2f} GB)" if size else "" for way, size in sizes.items()}
+    lines = [
+        f"second tier: {use['blocks_out']} blocks to the CPU{words['out']}, {use['blocks_in']} "
+        f"back{words['in']}, {use['evicted_blocks']} evicted from it",
+        f"{sum(tokens for tokens, _ in run.tier.loads.values())} tokens were loaded for "
+        f"{len(waits)} requests, which waited {sum(waits):.3g} s in all",
+        f"steps waited {use['waited_s']:.3g} s for {use['flushed_copies']} copies; in "
+        f"{use['empty_steps']} steps and {use['empty_s']:.3g} s nothing was computed",
+    ]
+    return lines
 
 
 def waiting(run: Simulation) -> list[str]:

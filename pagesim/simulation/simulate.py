@@ -23,9 +23,11 @@ from pagesim.simulation.limits import Limits
 from pagesim.simulation.observed import KVEvents, Observer, Residency, to_observe
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
+from pagesim.simulation.paged_v1_tier import PagedV1TierServer
 from pagesim.simulation.policy import Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
+from pagesim.simulation.tier_use import TierUse
 from pagesim.simulation.unpaged import Own
 from pagesim.simulation.waste import WasteLog
 from pagesim.simulation.waste_groups import GroupsWaste
@@ -48,6 +50,7 @@ class Simulation:
     ``timeline`` is the recorded run, or None if it was not requested. ``block_size`` is None if the
     memory is not paged. ``groups`` says what requests held in each of several groups of layers;
     then ``waste`` counts places instead of slots (see `pagesim.simulation.paged_v1_groups`).
+    ``tier`` says what was copied to a second tier and back; None without one.
     ``kv_events`` and ``residency`` are there if they were requested.
     """
 
@@ -59,6 +62,7 @@ class Simulation:
     requests: Outcomes
     timeline: Timeline | None = None
     groups: GroupsWaste | None = None
+    tier: TierUse | None = None
     kv_events: KVEvents | None = None
     residency: Residency | None = None
 
@@ -84,13 +88,17 @@ class Simulation:
         the steady state; ``waste_in_time`` has the same averaged over its seconds. Latencies are in
         seconds. ``output_tokens_per_s`` counts the tokens of finished requests over the whole run.
         With several groups, ``groups`` has the means of each of them, and ``lost_tokens`` are those
-        that a request had to compute although some groups had them.
+        that a request had to compute although some groups had them. With a second tier there are
+        the ``loaded_tokens``, which are no hits, and what :meth:`TierUse.summary` returns.
         """
         done, none_ran = self.requests, self.iterations == 0
         more: JsonObject = {}
         if self.groups is not None:
             more["lost_tokens"] = sum(done.lost.values())
             more["groups"] = None if none_ran else self.groups.summary()
+        if self.tier is not None:
+            more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
+            more |= self.tier.summary()
         observed = {"kv_events": self.kv_events, "residency": self.residency}
         more |= {name: it.summary() for name, it in observed.items() if it is not None}
         ends = zip(self.workload, done.finished, strict=True)
@@ -211,6 +219,10 @@ def simulate(
     outcomes = Outcomes(requests)
     outcomes.has_groups = by_group
     clock = Roofline() if cost_model is None else cost_model
+    tier = None
+    if isinstance(server, PagedV1TierServer):
+        server.tell(clock)
+        tier = outcomes.tier = server.use
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
@@ -223,7 +235,9 @@ def simulate(
     ended = server.finish()
     if ended is not None and kv_events:  # it began before the engine was told to tell
         ended.notes = replace(ended.notes, kv_events=True)
-    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups, **more)
+    return Simulation(
+        chosen.name, stream, whole, block_size, log, outcomes, ended, groups, tier, **more
+    )
 
 
 def _check(

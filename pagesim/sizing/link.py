@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from pagesim.checks import check_bool, check_int, check_number
+from pagesim.checks import check_bool, check_number
 from pagesim.errors import UsageError
 from pagesim.sizing.amount import parse_bytes
 
@@ -37,9 +37,8 @@ class Link:
         speed = self.out_bytes_per_second if out else self.in_bytes_per_second
         return self.latency_seconds + num_bytes / speed
 
-    def times(self, number: int) -> "Link":
+    def times(self, number: float) -> "Link":
         """So many links side by side, for as many GPUs, each of which copies its own part."""
-        check_int("number", number, 1)
         out, back = self.out_bytes_per_second * number, self.in_bytes_per_second * number
         return replace(self, out_bytes_per_second=out, in_bytes_per_second=back)
 

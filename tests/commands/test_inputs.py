@@ -35,7 +35,7 @@ NAMES = {
     "simulate": {
         "file": "file slots",
         "output": "record page requests kv_events",
-        "words": "model gpu groups",
+        "words": "model gpu groups link",
     },
     "size": {
         "file": "config",
@@ -44,7 +44,7 @@ NAMES = {
         "mamba_ssm_cache_dtype",
     },
     "sweep": {"file": "grid", "output": "out"},
-    "waste": {"file": "file slots", "output": "out", "words": "model gpu groups"},
+    "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

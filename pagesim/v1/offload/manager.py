@@ -150,7 +150,7 @@ class CPUOffloadingManager:
             if chunk is None or chunk.ref_cnt < times:
                 begun = 0 if chunk is None else max(chunk.ref_cnt, 0)
                 raise AssertionError(
-                    f"chunk {key!r} cannot complete {times} loads, it has begun {begun}: call "
+                    f"loads of chunk {key!r}: {begun} begun, {times} to be completed; call "
                     "prepare_load() first"
                 )
         for key in loads.elements():
@@ -162,7 +162,8 @@ class CPUOffloadingManager:
         offered = list(keys)
         chunks = {key: self.policy.get(key) for key in offered}
         if len(chunks) < len(offered):
-            raise UsageError(f"the keys {offered!r} contain one twice: offer each key once")
+            twice = Counter(offered).most_common(1)[0][0]
+            raise UsageError(f"chunk {twice!r} is offered twice: offer each key once")
         missing = [key for key, chunk in chunks.items() if chunk is None]
         counts = self.counts
         new = [k for k in missing if counts is None or counts.get(k, 0) + 1 >= self.store_threshold]
