@@ -120,6 +120,8 @@ class Observer:
         if kv_events:
             pool.enable_kv_cache_events = True
             server.scheduler.publish = self._publish
+            if server.scheduler.connector is not None:
+                server.scheduler.connector.manager.enable_events = True
         if residency is not None:
             self._watch = KVCacheMetricsCollector(
                 residency, clock=lambda: round(self._now * 1e9), rng=Random(0).random

@@ -91,6 +91,15 @@ def test_a_router_knows_at_the_end_what_is_cached(name: str) -> None:
     assert times == sorted(times) and set(times) <= ends
 
 
+def test_the_second_tier_is_heard_of_as_well() -> None:
+    plain, seen = (served(cpu_blocks=100, kv_events=told) for told in (False, True))
+    assert seen.kv_events is not None and seen.tier is not None
+    heard, copied = seen.kv_events.summary(), seen.tier.summary()
+    assert heard["stored"]["CPU"] == copied["blocks_out"] > 100
+    assert heard["removed"]["CPU"] == copied["evicted_blocks"] > 0
+    assert plain.waste.rows.tolist() == seen.waste.rows.tolist()
+
+
 def test_a_batch_is_published_when_its_step_ends() -> None:
     seen = run(asking("aabbc"), 20, kv_events=True)
     assert seen.kv_events is not None
