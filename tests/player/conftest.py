@@ -32,6 +32,7 @@ MODULES = (
     "search",
     "rounds",
     "heard",
+    "jobs",
 )  # those that need no document
 
 # One process for all tests: a line asks, a line answers.
