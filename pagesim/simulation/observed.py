@@ -22,6 +22,8 @@ from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.policy import PagedV1, Policy
 from pagesim.simulation.serving import Server
 from pagesim.simulation.waste import WasteLog
+from pagesim.timeline import Timeline
+from pagesim.timeline.record import heard_pools
 from pagesim.v1.kv_cache_metrics import KVCacheEvictionEvent, KVCacheMetricsCollector
 from pagesim.v1.kv_events import (
     AllBlocksCleared,
@@ -115,7 +117,7 @@ class Observer:
     ) -> None:
         self._log, self._events, self._watch = log, KVEvents(), None
         assert isinstance(server, PagedV1Server)
-        self._hears = kv_events
+        self._hears, self._scheduler = kv_events, server.scheduler
         pool = server.scheduler.kv_cache_manager.block_pool
         if kv_events:
             pool.enable_kv_cache_events = True
@@ -134,6 +136,10 @@ class Observer:
 
     def _publish(self, events: list[KVCacheEvent]) -> None:
         self._events.append(KVEventBatch(self._now, events))
+
+    def note(self, run: Timeline) -> None:
+        """Say in a recording that routers hear; it began before the engine told them anything."""
+        run.notes = replace(run.notes, kv_events=heard_pools(self._scheduler))
 
     def result(self) -> dict[str, Any]:
         """What was observed, as fields of a `Simulation`, once the run has ended."""
