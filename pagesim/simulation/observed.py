@@ -25,20 +25,15 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
 from pagesim.timeline.record import heard_pools
 from pagesim.v1.kv_cache_metrics import KVCacheEvictionEvent, KVCacheMetricsCollector
-from pagesim.v1.kv_events import (
-    AllBlocksCleared,
-    BlockStored,
-    KVCacheEvent,
-    KVEventBatch,
-    save_kv_events,
-)
+from pagesim.v1.kv_event_files import KVEventBatch, save_kv_events
+from pagesim.v1.kv_events import AllBlocksCleared, BlockStored, KVCacheEvent
 
 
 class KVEvents(list[KVEventBatch]):
     """What an engine published, batch by batch."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file of JSON lines, which :func:`pagesim.v1.kv_events.read_kv_events` reads."""
+        """Write JSON lines, which :func:`pagesim.v1.kv_event_files.read_kv_events` reads."""
         save_kv_events(self, path)
 
     def summary(self) -> JsonObject:

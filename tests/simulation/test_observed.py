@@ -14,8 +14,8 @@ from pagesim.errors import UsageError
 from pagesim.simulation import Paged, PagedV1, Simulation
 from pagesim.simulation.observed import KVEvents
 from pagesim.v1 import AllBlocksCleared, BlockRemoved, BlockStored
+from pagesim.v1.kv_event_files import KVEventBatch, read_kv_events
 from pagesim.v1.kv_event_index import RouterIndex
-from pagesim.v1.kv_events import KVEventBatch, read_kv_events
 from pagesim.workload.request import Request, Workload
 from tests.commands.runs import Shell
 
