@@ -22,21 +22,18 @@ from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.policy import PagedV1, Policy
 from pagesim.simulation.serving import Server
 from pagesim.simulation.waste import WasteLog
+from pagesim.timeline import Timeline
+from pagesim.timeline.record import heard_pools
 from pagesim.v1.kv_cache_metrics import KVCacheEvictionEvent, KVCacheMetricsCollector
-from pagesim.v1.kv_events import (
-    AllBlocksCleared,
-    BlockStored,
-    KVCacheEvent,
-    KVEventBatch,
-    save_kv_events,
-)
+from pagesim.v1.kv_event_files import KVEventBatch, save_kv_events
+from pagesim.v1.kv_events import AllBlocksCleared, BlockStored, KVCacheEvent
 
 
 class KVEvents(list[KVEventBatch]):
     """What an engine published, batch by batch."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file of JSON lines, which :func:`pagesim.v1.kv_events.read_kv_events` reads."""
+        """Write JSON lines, which :func:`pagesim.v1.kv_event_files.read_kv_events` reads."""
         save_kv_events(self, path)
 
     def summary(self) -> JsonObject:
@@ -115,11 +112,13 @@ class Observer:
     ) -> None:
         self._log, self._events, self._watch = log, KVEvents(), None
         assert isinstance(server, PagedV1Server)
-        self._hears = kv_events
+        self._hears, self._scheduler = kv_events, server.scheduler
         pool = server.scheduler.kv_cache_manager.block_pool
         if kv_events:
             pool.enable_kv_cache_events = True
             server.scheduler.publish = self._publish
+            if server.scheduler.connector is not None:
+                server.scheduler.connector.manager.enable_events = True
         if residency is not None:
             self._watch = KVCacheMetricsCollector(
                 residency, clock=lambda: round(self._now * 1e9), rng=Random(0).random
@@ -132,6 +131,10 @@ class Observer:
 
     def _publish(self, events: list[KVCacheEvent]) -> None:
         self._events.append(KVEventBatch(self._now, events))
+
+    def note(self, run: Timeline) -> None:
+        """Say in a recording that routers hear; it began before the engine told them anything."""
+        run.notes = replace(run.notes, kv_events=heard_pools(self._scheduler))
 
     def result(self) -> dict[str, Any]:
         """What was observed, as fields of a `Simulation`, once the run has ended."""

@@ -54,7 +54,7 @@ def record(subject: Recordable) -> Iterator[Timeline]:
     recording.listeners += 1
     log = recording.log
     run = Timeline(log, start=len(log), recording=recording)
-    run.notes = replace(run.notes, kv_events=_tells_routers(subject))
+    run.notes = replace(run.notes, kv_events=heard_pools(subject))
     try:
         yield run
     finally:
@@ -65,11 +65,16 @@ def record(subject: Recordable) -> Iterator[Timeline]:
             recording.tables.clear()
 
 
-def _tells_routers(subject: Any) -> bool:
-    """Whether a pool of V1, or the one of a manager or a scheduler, keeps KV events."""
+def heard_pools(subject: Any) -> tuple[str, ...]:
+    """Of which pools routers hear: those of a scheduler of V1, a manager, or a pool."""
     manager = getattr(subject, "kv_cache_manager", subject)
     pool = getattr(manager, "block_pool", manager)
-    return getattr(pool, "enable_kv_cache_events", False) is True
+    tier = getattr(getattr(subject, "connector", None), "manager", None)
+    tells = {
+        "GPU": getattr(pool, "enable_kv_cache_events", False),
+        "CPU": getattr(tier, "enable_events", False),
+    }
+    return tuple(name for name, told in tells.items() if told is True)
 
 
 class Table:

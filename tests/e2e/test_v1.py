@@ -8,6 +8,7 @@ import pytest
 
 import pagesim
 from pagesim.timeline.header import state_as_dict
+from pagesim.v1 import KVCacheManager, Request
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.timeline.test_captions_v1 import served
@@ -53,6 +54,20 @@ def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     assert "2 of 2 slots filled: 5." in player.text(".ps-detail")
     player.go(run.find(kind="update_from_output")[0] + 1)
     assert "2 of 2 slots filled: 5 7." in player.text(".ps-detail")
+
+
+def test_what_routers_hear_is_beside_what_changed(page: Page) -> None:
+    manager = KVCacheManager(6, 2, enable_kv_cache_events=True)
+    its = Request("a", [1, 2, 3, 4, 5], block_size=2)
+    with pagesim.record(manager) as run:
+        manager.allocate_slots(its, 5)
+        manager.free(its)
+    player = page.show(run)
+    player.go(1)
+    assert "routers hear" in player.text(".ps-changes")
+    player.shot("v1-routers")
+    player.go(2)
+    assert "routers" not in player.text(".ps-changes")
 
 
 GAPS = "return document.querySelectorAll('.ps-stage .over .gap').length"

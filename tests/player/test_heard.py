@@ -1,6 +1,7 @@
 """What the player says that routers are told, in runs whose engine tells them."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import pagesim
 from pagesim.timeline import Timeline, TimelineError
 from pagesim.v1 import KVCacheManager, Request
+from tests.v1.offload.routers import Heard
 
 TOLD = """
 return run.events.map((event, i) => player.forRouters(run, event, run.at(i + 1)));
@@ -58,15 +60,62 @@ def test_without_kv_events_nothing_is_said_and_no_byte_changes(node: Any, tmp_pa
     for name, each in (("plain", run), ("telling", telling)):
         each.save(tmp_path / f"{name}.jsonl")
     plain, told = ((tmp_path / f"{name}.jsonl").read_text() for name in ("plain", "telling"))
-    assert told != plain == told.replace('"kv_events":true,', "")
+    assert told != plain == told.replace('"kv_events":["GPU"],', "")
 
 
 def test_whether_routers_are_told_is_kept_in_pieces_and_files(tmp_path: Any) -> None:
     run = story(True)
     run.save(tmp_path / "run.jsonl")
     loaded = pagesim.load(tmp_path / "run.jsonl")
-    assert loaded.notes.kv_events and run[2:].notes.kv_events and not story(False).notes.kv_events
-    bad = (tmp_path / "run.jsonl").read_text().replace('"kv_events":true', '"kv_events":1')
+    pieces = loaded.notes.kv_events, run[2:].notes.kv_events
+    assert pieces == (("GPU",), ("GPU",)) and not story(False).notes.kv_events
+    bad = (tmp_path / "run.jsonl").read_text().replace('"kv_events":["GPU"]', '"kv_events":1')
     (tmp_path / "bad.jsonl").write_text(bad)
-    with pytest.raises(TimelineError, match="kv_events must be True or False, not 1"):
+    with pytest.raises(TimelineError, match="kv_events must be a list of pools, not 1"):
         pagesim.load(tmp_path / "bad.jsonl")
+
+
+@pytest.fixture(scope="module")
+def tiers() -> Timeline:
+    """A run with a second tier, which is reset in the end."""
+    world = next(world for world in map(Heard, range(9)) if world.tier_size == 6)
+    with pagesim.record(world.scheduler) as run:
+        for _ in range(60):
+            world.act()
+        world.scheduler.reset_prefix_cache(reset_connector=True)
+    assert run.notes.kv_events == ("GPU", "CPU")
+    return run
+
+
+def test_with_a_second_tier_the_pools_are_told_apart(node: Any, tiers: Timeline) -> None:
+    """What is stored on the CPU is heard of when its copy has ended, and a reset of it is not."""
+    run = tiers
+    gpu, words = run.at(0).num_gpu_blocks, node(TOLD, run)
+    seen = set()
+    for event, told in zip(run, words, strict=True):
+        wanted = [e.block for e in event.effects if e.kind in ("cache", "evict")]
+        if event.kind in ("reset_prefix_cache", "reset_cache"):
+            assert numbers(told) == []
+            continue
+        assert numbers(told)[:12] == wanted[:12], told
+        on_cpu = [block >= gpu for block in wanted]
+        assert (" on the CPU" in told, " on the GPU" in told) == (any(on_cpu), not all(on_cpu))
+        seen |= {(event.kind, each) for each in on_cpu}
+    assert ("update_connector_output", True) in seen and ("admit", False) in seen
+    assert run.find(kind="reset_cache")
+
+
+def test_both_pools_in_one_event(node: Any, tiers: Timeline) -> None:
+    cpu = tiers.at(0).num_gpu_blocks
+    event = {"event": "touch", "effects": [["evict", 1], ["evict", cpu], ["evict", cpu + 1]]}
+    words = node("return player.forRouters(run, given.event, run.at(0));", tiers, event=event)
+    gpu, _, rest = words.partition(";")
+    assert numbers(gpu) == [1] and "GPU" in gpu
+    assert numbers(rest) == [cpu, cpu + 1] and "CPU" in rest and "GPU" not in rest
+
+
+def test_a_pool_of_which_routers_do_not_hear_is_left_out(node: Any, tiers: Timeline) -> None:
+    alone = tiers[:]
+    alone.notes = replace(tiers.notes, kv_events=("GPU",))
+    gpu, words = tiers.at(0).num_gpu_blocks, node(TOLD, alone)
+    assert any(words) and all(number < gpu for told in words for number in numbers(told))

@@ -14,8 +14,8 @@ from pagesim.errors import UsageError
 from pagesim.simulation import Paged, PagedV1, Simulation
 from pagesim.simulation.observed import KVEvents
 from pagesim.v1 import AllBlocksCleared, BlockRemoved, BlockStored
+from pagesim.v1.kv_event_files import KVEventBatch, read_kv_events
 from pagesim.v1.kv_event_index import RouterIndex
-from pagesim.v1.kv_events import KVEventBatch, read_kv_events
 from pagesim.workload.request import Request, Workload
 from tests.commands.runs import Shell
 
@@ -80,7 +80,7 @@ def test_observing_changes_nothing(name: str) -> None:
 def test_a_router_knows_at_the_end_what_is_cached(name: str) -> None:
     seen = served(kv_events=True, record=True, **CASES[name])
     assert seen.kv_events is not None and seen.timeline is not None
-    assert seen.timeline.notes.kv_events
+    assert seen.timeline.notes.kv_events == ("GPU",)
     index = RouterIndex()
     index.apply(chain.from_iterable(batch.events for batch in seen.kv_events))
     num_known = sum(sum(copies.values()) for copies in index.copies.values())
@@ -89,6 +89,15 @@ def test_a_router_knows_at_the_end_what_is_cached(name: str) -> None:
     ends = set(seen.waste.seconds.tolist())
     times = [batch.ts for batch in seen.kv_events]
     assert times == sorted(times) and set(times) <= ends
+
+
+def test_the_second_tier_is_heard_of_as_well() -> None:
+    plain, seen = (served(cpu_blocks=100, kv_events=told) for told in (False, True))
+    assert seen.kv_events is not None and seen.tier is not None
+    heard, copied = seen.kv_events.summary(), seen.tier.summary()
+    assert heard["stored"]["CPU"] == copied["blocks_out"] > 100
+    assert heard["removed"]["CPU"] == copied["evicted_blocks"] > 0
+    assert plain.waste.rows.tolist() == seen.waste.rows.tolist()
 
 
 def test_a_batch_is_published_when_its_step_ends() -> None:

@@ -14,6 +14,7 @@ from pagesim.timeline import Timeline
 from pagesim.timeline.heard import kv_events
 from pagesim.v1 import AllBlocksCleared, BlockStored, KVCacheManager, Request
 from pagesim.v1.kv_events import KVCacheEvent
+from tests.v1.offload.routers import Heard
 from tests.v1.routers import CACHES, Engine
 
 TOLD = ("full", "no caching", "window", "two groups")
@@ -55,6 +56,21 @@ def test_a_run_tells_what_the_engine_told(name: str, is_async: bool, tmp_path: P
     assert len(kinds) == (1 if name == "no caching" else 3)
     run.save(tmp_path / "run.jsonl.gz")
     assert told(pagesim.load(tmp_path / "run.jsonl.gz"), engine) == events
+
+
+@pytest.mark.parametrize("blocks_per_chunk", [1, 2])
+def test_a_run_with_a_second_tier_tells_what_is_heard_of_the_gpu(blocks_per_chunk: int) -> None:
+    loads = 0
+    for seed in range(3):
+        world = Heard(seed, blocks_per_chunk=blocks_per_chunk)
+        with pagesim.record(world.scheduler) as run:
+            for _ in range(120):
+                world.act()
+        gpu = [each for each in world.events if getattr(each, "medium", "GPU") == "GPU"]
+        heard = [event for _, events in kv_events(run) for event in events]
+        assert heard == as_told(gpu, False)
+        loads += len(run.find(kind="promote"))
+    assert loads > 3
 
 
 def test_each_is_told_at_the_event_that_caused_it() -> None:
