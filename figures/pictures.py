@@ -12,7 +12,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import crossover, group_hits, group_waste, paper, second_tier
+from pagesim.studies import crossover, group_hits, group_waste, paper, second_tier, watermark
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -139,6 +139,11 @@ def _copies() -> Picture:
     return figures.copies(found, title=title, notes=notes)
 
 
+def _watermark() -> Picture:
+    title = "A watermark saves preemptions: vLLM's own sweep, simulated"
+    return figures.spread(watermark.figure(), title=title)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "block_layout": lambda: figures.block_layout(
         forked_and_swapped(),
@@ -164,6 +169,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "group_waste": _group_waste,
     "load_or_compute": _load_or_compute,
     "copies": _copies,
+    "watermark": _watermark,
 }
 """By name, in the order in which they are drawn."""
 

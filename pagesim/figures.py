@@ -36,6 +36,7 @@ from pagesim.figures.charts.pool_map import pool_map
 from pagesim.figures.charts.prefix_hits import prefix_hits
 from pagesim.figures.charts.roofline import roofline
 from pagesim.figures.charts.sharing import sharing
+from pagesim.figures.charts.spread import spread
 from pagesim.figures.charts.thread_map import thread_map
 from pagesim.figures.display import alt_text, save, show
 from pagesim.figures.film import film
@@ -45,7 +46,7 @@ __all__ = ["Picture", "alt_text", "film", "save", "show"]
 __all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
 __all__ += ["batch_size", "beside", "block_size_sweep", "copies", "hit_rates", "kv_groups"]
 __all__ += ["kv_size", "load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits"]
-__all__ += ["sharing"]
+__all__ += ["sharing", "spread"]
 
 if __name__ == "__main__":  # python -m pagesim.figures
     from pagesim.figures.__main__ import main

@@ -26,6 +26,7 @@ from tests.figures import test_memory_waste as waste
 from tests.figures import test_occupancy_timeline as occupancy
 from tests.figures import test_prefix_hits as hits
 from tests.figures import test_roofline as roofline
+from tests.figures import test_spread as spreads
 from tests.figures import test_thread_map as threads
 from tests.figures.charts import overlapping, shown
 
@@ -45,6 +46,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     ),
     "batch_size": lambda: figures.batch_size(compared.BOTH),
     "beside": lambda: figures.beside([besides.WASTE, besides.WASTE], **NOTES),
+    "spread": lambda: figures.spread([spreads.COUNTS, spreads.COUNTS], **NOTES),
     "sharing": lambda: figures.sharing(compared.SAVED, **NOTES),
     "block_size_sweep": lambda: figures.block_size_sweep(
         {2**power: sizes.row(98 - power, power, 34) for power in range(9)}, 15_728, **NOTES
@@ -118,6 +120,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "beside": (
         lambda: figures.beside(besides.WASTE, notes=["7 !"]),
         "25.0 80.0 75.0 23 2309.06180 7",
+    ),
+    "spread": (
+        lambda: figures.spread(spreads.COUNTS, notes=["7 !"]),
+        "100 400 250 200 200 200 200 800 100 1,600 850 23 2309.06180 7",
     ),
     "sharing": (
         lambda: figures.sharing(compared.SAVED, notes=["7 !"]),

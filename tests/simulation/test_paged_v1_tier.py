@@ -20,7 +20,6 @@ from pagesim.simulation import (
     PagedV1,
     Roofline,
     Simulation,
-    paged_requests,
     simulate,
 )
 from pagesim.simulation.cost_model import CostModel
@@ -30,8 +29,8 @@ from pagesim.simulation.tier_use import Copy
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.link import LINKS, Link
 from pagesim.v1 import CacheConfig, OffloadingConfig, SchedulerConfig
-from pagesim.workload import Request, request
-from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
+from pagesim.workload import Request
+from tests.simulation.test_what_a_step_costs import some_requests
 
 pytestmark = pytest.mark.ch09
 
@@ -246,9 +245,7 @@ def check_copies(server: Watched) -> None:
         assert copy.ends - copy.begins == pytest.approx(took)
 
 
-def test_every_run_ends_and_every_token_is_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
-    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
+def test_every_run_ends_and_every_token_is_accounted_for() -> None:
     seen: Counter[str] = Counter()
     for seed in range(CASES):
         *given, requests = some_case(random.Random(seed))
@@ -303,6 +300,20 @@ def test_a_run_with_a_tier_is_recorded() -> None:
     means = {"cost_model": Ticks(), "progress": False, "record": True}
     run = simulate(flooded(20.0), policy=policy, pool=36, **means)
     assert run.timeline is not None and len(run.timeline.find(kind="finish")) == 3
+
+
+def test_a_router_hears_of_both_tiers() -> None:
+    policy = PagedV1(4, cpu_blocks=5, link=0)
+    means = {"cost_model": Ticks(), "progress": False, "kv_events": True}
+    run = simulate(flooded(20.0), policy=policy, pool=36, **means)
+    assert run.tier is not None and run.kv_events is not None
+    on_cpu = Counter(
+        type(each).__name__
+        for batch in run.kv_events
+        for each in batch.events
+        if getattr(each, "medium", "") == "CPU"
+    )
+    assert on_cpu["BlockStored"] == run.tier.blocks(out=True) > 0
 
 
 def test_a_cell_of_a_sweep_takes_the_fields() -> None:

@@ -52,7 +52,7 @@ class ARCCachePolicy(CachePolicy):
             self._ask_ghost(key)
 
     def _ask_ghost(self, key: OffloadKey) -> None:
-        """Give its side room, the more the fewer ghosts it has beside those of the other side."""
+        """Give the side of a ghost more room, in larger steps if the other side has more ghosts."""
         if key in self.b1:
             more = self.target + max(1, len(self.b2) / len(self.b1))
             self.target = min(more, float(self.capacity))
@@ -80,7 +80,8 @@ class ARCCachePolicy(CachePolicy):
 
     def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
-        once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)  # two cursors
+        # Two cursors walk from the oldest chunk on: t1's as long as t1 has its target size.
+        once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)
         size, victims = len(self.t1), []
         for _ in range(n):
             first, second = (once, more) if size >= int(self.target) else (more, once)

@@ -3,7 +3,7 @@
 Source: vLLM 0.33.0, ``vllm/v1/kv_offload/cpu/policies/lru.py``.
 """
 
-from heapq import nsmallest
+from heapq import heapify, heappop, heappush
 from weakref import WeakKeyDictionary
 
 from pagesim.v1.offload.base import (
@@ -16,13 +16,16 @@ from pagesim.v1.offload.base import (
     ReqContext,
 )
 
+Rank = tuple[int, int, int]
+
 
 class LRUCachePolicy(CachePolicy):
-    """A chunk's rank is a time and, in a request, minus its place; the lowest rank goes first."""
+    """The lowest rank goes first: a time, in a request minus the place, and a unique number."""
 
     def clear(self) -> None:
         super().clear()
-        self.ranks: dict[OffloadKey, tuple[int, int]] = {}
+        self.ranks: dict[OffloadKey, Rank] = {}
+        self.heap: list[tuple[Rank, OffloadKey]] = []  # and ranks that chunks had before
         self.time = 0
         self.times: WeakKeyDictionary[ReqContext, int] = WeakKeyDictionary()
 
@@ -30,23 +33,35 @@ class LRUCachePolicy(CachePolicy):
         self.time += 1
         return self.time
 
+    def _raise(self, key: OffloadKey, time: int, place: int = 0) -> None:
+        """Give a chunk this rank, unless it has a higher one."""
+        rank = (time, place, self._now())
+        if key not in self.ranks or rank > self.ranks[key]:
+            self.ranks[key] = rank
+            heappush(self.heap, (rank, key))
+            if len(self.heap) > 3 * len(self.ranks) + 9:
+                self.heap = [(rank, key) for key, rank in self.ranks.items()]
+                heapify(self.heap)
+
     def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
-        """Add a chunk; its time is when the request first needed any, if its place is known."""
-        time, end = self.times.setdefault(req_context, self._now()), req_context.positions.get(key)
-        self.ranks[key] = (self._now(), 0) if end is None else (time, -end)
+        """Add a chunk."""
         self.chunks[key] = chunk
+        self.on_request_access([key], req_context)
+        if key not in self.ranks:  # nobody knows its place in the request
+            self._raise(key, self._now())
 
     def on_request_access(self, keys: KeyList, req_context: ReqContext) -> None:
+        """All chunks of a request have the time when it first needed one."""
         time, ends = self.times.setdefault(req_context, self._now()), req_context.positions
         for key in keys:
-            if key in self.chunks and key in ends:  # a later time is never taken back
-                self.ranks[key] = max(self.ranks[key], (time, -ends[key]))
+            if key in self.chunks and key in ends:
+                self._raise(key, time, -ends[key])
 
     def touch(self, keys: KeyList) -> None:
         """These keys are used now, the head last."""
         for key in reversed(keys):
             if key in self.chunks:
-                self.ranks[key] = self._now(), 0
+                self._raise(key, self._now())
 
     def on_request_finished(
         self, keys: KeyList, inserted: KeySet, reused: KeySet, req_context: ReqContext
@@ -60,8 +75,14 @@ class LRUCachePolicy(CachePolicy):
 
     def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
-        idle = self.idle(self.chunks, protected)
-        victims = nsmallest(n, idle, lambda pair: self.ranks[pair[0]])
+        popped, victims = [], list[Pair]()
+        while self.heap and len(victims) < n:
+            rank, key = entry = heappop(self.heap)
+            if self.ranks.get(key) == rank:  # not one that it had before
+                popped.append(entry)
+                victims += self.idle([key], protected)
+        for entry in popped:
+            heappush(self.heap, entry)
         if len(victims) < n:
             return None
         for key, _ in victims:

@@ -5,16 +5,15 @@ A call may fail midway: who compares it takes a copy before.
 
 from typing import Any
 
+from pagesim.v1 import ReqContext
+
 
 class SlowManager:
-    """Requests are named, and each has a dict with the positions of its keys."""
+    """Takes what a manager takes, and returns what a recording has."""
 
     def __init__(self, num_chunks: int, policy: str, threshold: int, tracked: int) -> None:
-        self.size, self.is_arc, self.threshold, self.tracked = (
-            *(num_chunks, policy == "arc"),
-            *(threshold, tracked),
-        )
-        self.positions: dict[str, dict[str, int]] = {}
+        self.size, self.is_arc = num_chunks, policy == "arc"
+        self.threshold, self.tracked = threshold, tracked
         self.tracker: list[list[Any]] = []
         self.events: list[tuple[str, list[str]]] = []
         self.allocations: list[int] = []
@@ -30,23 +29,23 @@ class SlowManager:
         self.clock, self.target = 0, 0.0
         self.rows: dict[str, list[str]] = {"t1": [], "t2": [], "b1": [], "b2": []}
 
-    def new_request(self, name: str, positions: dict[str, int]) -> None:
-        self.positions[name] = positions
-        self.records.pop(name, None)
-        self.request_ranks.pop(name, None)
+    def on_new_request(self, req_context: ReqContext) -> None:
+        self.records.pop(req_context.req_id, None)
+        self.request_ranks.pop(req_context.req_id, None)
 
-    def record(self, name: str) -> dict[str, Any]:
+    def record(self, request: ReqContext) -> dict[str, Any]:
         empty: dict[str, Any] = {"seen": [], "inserted": [], "reused": [], "missed": []}
-        return self.records.setdefault(name, empty | {"finished": False})
+        return self.records.setdefault(request.req_id, empty | {"finished": False})
 
     def tick(self) -> int:
         self.clock += 1
         return self.clock
 
-    def request_rank(self, name: str) -> int:
-        if name not in self.request_ranks:
-            self.request_ranks[name] = self.tick()
-        return self.request_ranks[name]
+    def rank(self, key: str, request: ReqContext) -> tuple[int, int] | None:
+        if request.req_id not in self.request_ranks:
+            self.request_ranks[request.req_id] = self.tick()
+        place = request.get_offload_key_position(key)
+        return None if place is None else (self.request_ranks[request.req_id], -place)
 
     def put_last(self, key: str, row: str) -> None:
         for each in self.rows.values():
@@ -63,26 +62,25 @@ class SlowManager:
             self.target = max(self.target - max(1, len(b1) / len(b2)), 0)
             self.put_last(key, "b2")
 
-    def observe(self, keys: list[str], reused: list[str], name: str) -> None:
-        record, places = self.record(name), self.positions[name]
+    def observe(self, keys: list[str], reused: list[str], request: ReqContext) -> None:
+        record = self.record(request)
         new = [key for key in keys if key not in record["seen"]]
-        if new:
-            assert not record["finished"]
-            record["seen"] += new
-            rank = self.request_rank(name)
-            for key in new:
-                if key in self.chunks and key in places:
-                    self.ranks[key] = max(self.ranks[key], (rank, -places[key]))
+        assert not (new and record["finished"])
+        record["seen"] += new
+        for key in new:
+            rank = self.rank(key, request)
+            if key in self.chunks and rank is not None:
+                self.ranks[key] = max(self.ranks[key], rank)
         record["reused"] += [key for key in reused if key not in record["inserted"]]
 
-    def finish(self, name: str) -> None:
-        record, places = self.record(name), self.positions[name]
+    def on_request_finished(self, req_context: ReqContext) -> None:
+        record, place = self.record(req_context), req_context.get_offload_key_position
         if record["finished"]:
             return
         record["finished"] = True
         keys = list(record["seen"])
-        if all(key in places for key in keys):
-            keys = [key for _, key in sorted((places[key], key) for key in keys)]
+        if all(place(key) is not None for key in keys):
+            keys = [key for _, key in sorted((place(key), key) for key in keys)]
         for key in [key for key in reversed(keys) if key in self.chunks]:
             self.ranks[key] = (self.tick(), 0)
             if key in record["reused"]:
@@ -90,12 +88,12 @@ class SlowManager:
             elif key in record["inserted"]:
                 self.put_last(key, "t1" if key in self.rows["t1"] else "t2")
 
-    def lookup(self, key: str) -> str:
+    def lookup(self, key: str, req_context: object = None) -> str:
         if key not in self.chunks:
             return "MISS"
         return "HIT" if self.chunks[key][1] >= 0 else "HIT_PENDING"
 
-    def touch(self, keys: list[str]) -> None:
+    def touch(self, keys: list[str], req_context: ReqContext) -> None:
         for key in reversed(keys):
             if key not in self.chunks:
                 self.ask_ghost(key)
@@ -104,14 +102,14 @@ class SlowManager:
             is_pending = self.chunks[key][1] < 0
             self.put_last(key, "t1" if key in self.rows["t1"] and is_pending else "t2")
 
-    def prepare_load(self, keys: list[str], name: str) -> list[int]:
+    def prepare_load(self, keys: list[str], req_context: ReqContext) -> list[int]:
         for key in keys:
             assert self.lookup(key) == "HIT"
             self.chunks[key][1] += 1
-        self.observe(list(dict.fromkeys(keys)), keys, name)
+        self.observe(list(dict.fromkeys(keys)), keys, req_context)
         return [self.chunks[key][0] for key in keys]
 
-    def complete_load(self, keys: list[str]) -> None:
+    def complete_load(self, keys: list[str], req_context: ReqContext) -> None:
         for key in keys:
             assert self.chunks.get(key, [0, 0])[1] > 0
             self.chunks[key][1] -= 1
@@ -130,8 +128,8 @@ class SlowManager:
                 del self.tracker[0]
             self.tracker.append([key, 1])
 
-    def prepare_store(self, keys: list[str], name: str) -> dict[str, Any] | None:
-        record = self.record(name)
+    def prepare_store(self, keys: list[str], req_context: ReqContext) -> dict[str, Any]:
+        record = self.record(req_context)
         new = [key for key in keys if key not in self.chunks]
         if self.threshold > 1:
             self.offer(keys)
@@ -142,7 +140,7 @@ class SlowManager:
             self.ask_ghost(key)
         record["missed"] += new
         ready = [key for key in keys if self.lookup(key) == "HIT"]
-        self.observe([key for key in keys if key in new or key in ready], ready, name)
+        self.observe([key for key in keys if key in new or key in ready], ready, req_context)
         if not new:
             return {"store": [], "chunks": [], "evicted": []}
         self.allocations.append(len(new))
@@ -150,7 +148,7 @@ class SlowManager:
         if len(new) > self.size - len(self.chunks):
             evicted = self.victims(len(new) - self.size + len(self.chunks), keys)
             if evicted is None:
-                return None
+                return {"refused": True}
             for key in evicted:
                 self.freed.append(self.chunks.pop(key)[0])
                 self.put_last(key, "b1" if key in self.rows["t1"] else "b2")
@@ -159,8 +157,7 @@ class SlowManager:
             self.events.append(("removed", evicted))
         for key in new:
             self.chunks[key] = [self.fresh.pop(0) if self.fresh else self.freed.pop(), -1]
-            rank, place = self.request_rank(name), self.positions[name].get(key)
-            self.ranks[key] = (self.tick(), 0) if place is None else (rank, -place)
+            self.ranks[key] = self.rank(key, req_context) or (self.tick(), 0)
             self.put_last(key, "t1")
         record["inserted"] += new
         ids = [self.chunks[key][0] for key in new]
@@ -185,7 +182,9 @@ class SlowManager:
                 return None
         return chosen
 
-    def complete_store(self, keys: list[str], success: bool) -> None:
+    def complete_store(
+        self, keys: list[str], req_context: ReqContext, success: bool = True
+    ) -> None:
         ended = [key for key in keys if self.lookup(key) == "HIT_PENDING"]
         for key in ended:
             if success:
@@ -201,7 +200,7 @@ class SlowManager:
         told = [(k, [e for e in es if k != "failed" or e not in self.chunks]) for k, es in taken]
         return [[kind, keys] for kind, keys in told if keys]
 
-    def stats(self) -> dict[str, Any]:
+    def get_stats(self) -> dict[str, Any]:
         counts = [count for _, count in self.chunks.values()]
         size = self.size or 1
         write, usage = counts.count(-1) / size, (len(counts) - counts.count(0)) / size
