@@ -11,6 +11,7 @@ from typing import Any
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
+from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.link_clock import LinkClock
 from pagesim.simulation.paged_v1 import PagedV1Server, Part
 from pagesim.simulation.serving import Step
@@ -74,9 +75,10 @@ class PagedV1TierServer(PagedV1Server):
         """Rows whose loads began in steps without a token, since one was sampled."""
         self._loads_again = False
         """Whether all loads of the present step are of such rows."""
+        self.tell(Roofline())
 
     def tell(self, cost_model: Any) -> None:
-        """The clock of the steps, which knows the bytes of a token.
+        """Another clock of the steps: it knows the bytes of a token.
 
         UsageError if it does not, and copies take time.
         """

@@ -116,6 +116,21 @@ class LoadOrCompute:
         return (math.sqrt(gain**2 + 4 * square * wait) - gain) / (2 * square)
 
 
+def crossover(
+    model: str,
+    gpu: str = "h100",
+    link: str | Link = "pcie4",
+    tp: int = 1,
+    *,
+    share: float = SHARE,
+    wait_seconds: float = WAIT,
+    pairs: bool = True,
+) -> float:
+    """From how many tokens on loading beats computing; see :class:`LoadOrCompute`."""
+    one = LoadOrCompute.of(model, gpu, link, tp, share=share, wait_seconds=wait_seconds)
+    return one.crossover(pairs=pairs)
+
+
 MODELS = (("llama-2-7b", 1, WAIT), ("llama-3.1-8b", 1, WAIT), ("llama-3.1-70b", 4, 2 * WAIT))
 """What the table compares: models, GPUs, and how long a step of them takes."""
 

@@ -8,7 +8,16 @@ import pytest
 from pagesim.errors import UsageError
 from pagesim.simulation import Roofline
 from pagesim.sizing.link import LINKS
-from pagesim.studies.crossover import LENGTH, LoadOrCompute, Measured, rate, report, served, table
+from pagesim.studies.crossover import (
+    LENGTH,
+    LoadOrCompute,
+    Measured,
+    crossover,
+    rate,
+    report,
+    served,
+    table,
+)
 
 TABLE = {
     "llama-2-7b": (524_288, 21.0, 10.5, 30.3, 1_610, 757, 79, 99),
@@ -32,6 +41,13 @@ def test_the_table_worked_out_by_hand_comes_out(slow: LoadOrCompute) -> None:
     assert round(fast.crossover(pairs=False)) == near
     assert round(1e3 * slow.load(LENGTH)) == loaded
     assert round(1e3 * slow.compute(LENGTH)) == computed
+
+
+def test_a_crossover_is_asked_for_in_one_call() -> None:
+    assert crossover("llama-2-7b", "h100", "25GB", pairs=False) == pytest.approx(1_610, abs=0.5)
+    four = {"tp": 4, "wait_seconds": 0.03}
+    assert round(crossover("llama-3.1-70b", link="50GB", pairs=False, **four)) == 386
+    assert crossover("llama-2-7b", share=0.9) > crossover("llama-2-7b")
 
 
 def test_the_known_links_are_those_of_the_table() -> None:
