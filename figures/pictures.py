@@ -12,7 +12,16 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import crossover, group_hits, group_waste, paper, second_tier, watermark
+from pagesim.studies import (
+    crossover,
+    eviction,
+    group_hits,
+    group_waste,
+    paper,
+    second_tier,
+    watermark,
+)
+from pagesim.workload import mooncake_conversation
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -139,6 +148,21 @@ def _copies() -> Picture:
     return figures.copies(found, title=title, notes=notes)
 
 
+def _eviction() -> Picture:
+    trace = mooncake_conversation()
+    rates = {
+        policy.upper(): {size: 100 * hits.rate for size, hits in by_size.items()}
+        for policy, by_size in eviction.table(trace, eviction.SIZES).items()
+    }
+    notes = [
+        f"The first {len(trace):,} requests of Mooncake's conversations, shown to the tier one "
+        "after another, without a GPU's cache before it. A chunk has 512 tokens. `python -m "
+        "pagesim.studies.eviction FILE` does the same for the whole trace."
+    ]
+    title = "In a small tier, ARC finds a little more than LRU"
+    return figures.hit_rates(rates, title=title, unit="chunks", notes=notes)
+
+
 def _watermark() -> Picture:
     title = "A watermark saves preemptions: vLLM's own sweep, simulated"
     return figures.spread(watermark.figure(), title=title)
@@ -169,6 +193,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "group_waste": _group_waste,
     "load_or_compute": _load_or_compute,
     "copies": _copies,
+    "eviction": _eviction,
     "watermark": _watermark,
 }
 """By name, in the order in which they are drawn."""
