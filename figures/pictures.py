@@ -12,7 +12,16 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import crossover, group_hits, group_waste, paper, watermark
+from pagesim.studies import (
+    crossover,
+    eviction,
+    group_hits,
+    group_waste,
+    paper,
+    second_tier,
+    watermark,
+)
+from pagesim.workload import mooncake_conversation
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -121,6 +130,39 @@ def _load_or_compute() -> Picture:
     return figures.load_or_compute(found, title=title, notes=notes)
 
 
+def _copies() -> Picture:
+    tier = {"cpu_blocks": second_tier.CPU_BLOCKS}
+    once, twice = second_tier.requests(), second_tier.twice()
+    found = {
+        "V0 swaps, 600 blocks": second_tier.play_v0(600),
+        "V1 with a tier, 600 blocks": second_tier.play_v1(600, once, **tier),
+        "V1 with a tier, 1,000 blocks": second_tier.play_v1(1_000, once, **tier),
+        "V1 with a tier, 600 blocks, all requests twice": second_tier.play_v1(600, twice, **tier),
+    }
+    notes = [
+        "96 requests at once, with 8 different beginnings. A line above the CPU: how long a "
+        "request was swapped out. Copies end in the step that begins them. `python -m "
+        "pagesim.studies.second_tier` has the counts."
+    ]
+    title = "V0 moves victims and brings them back; V1 copies prompts and loads what is asked for"
+    return figures.copies(found, title=title, notes=notes)
+
+
+def _eviction() -> Picture:
+    trace = mooncake_conversation()
+    rates = {
+        policy.upper(): {size: 100 * hits.rate for size, hits in by_size.items()}
+        for policy, by_size in eviction.table(trace, eviction.SIZES).items()
+    }
+    notes = [
+        f"The first {len(trace):,} requests of Mooncake's conversations, shown to the tier one "
+        "after another, without a GPU's cache before it. A chunk has 512 tokens. `python -m "
+        "pagesim.studies.eviction FILE` does the same for the whole trace."
+    ]
+    title = "In a small tier, ARC finds a little more than LRU"
+    return figures.hit_rates(rates, title=title, unit="chunks", notes=notes)
+
+
 def _watermark() -> Picture:
     title = "A watermark saves preemptions: vLLM's own sweep, simulated"
     return figures.spread(watermark.figure(), title=title)
@@ -150,6 +192,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "group_hits": _group_hits,
     "group_waste": _group_waste,
     "load_or_compute": _load_or_compute,
+    "copies": _copies,
+    "eviction": _eviction,
     "watermark": _watermark,
 }
 """By name, in the order in which they are drawn."""

@@ -25,6 +25,7 @@ from pagesim.figures.charts.batch_size import batch_size
 from pagesim.figures.charts.beside import beside
 from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.charts.block_size_sweep import block_size_sweep
+from pagesim.figures.charts.copies import copies
 from pagesim.figures.charts.hit_rates import hit_rates
 from pagesim.figures.charts.kv_groups import kv_groups
 from pagesim.figures.charts.kv_size import kv_size
@@ -43,9 +44,9 @@ from pagesim.figures.style import Picture
 
 __all__ = ["Picture", "alt_text", "film", "save", "show"]
 __all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
-__all__ += ["batch_size", "beside", "block_size_sweep", "hit_rates", "kv_groups", "kv_size"]
-__all__ += ["load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits", "sharing"]
-__all__ += ["spread"]
+__all__ += ["batch_size", "beside", "block_size_sweep", "copies", "hit_rates", "kv_groups"]
+__all__ += ["kv_size", "load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits"]
+__all__ += ["sharing", "spread"]
 
 if __name__ == "__main__":  # python -m pagesim.figures
     from pagesim.figures.__main__ import main

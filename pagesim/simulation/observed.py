@@ -116,6 +116,8 @@ class Observer:
         pool = server.scheduler.kv_cache_manager.block_pool
         if kv_events:
             pool.enable_kv_cache_events = True
+            if (connector := server.scheduler.connector) is not None:
+                connector.manager.enable_events = True
             server.scheduler.publish = self._publish
             if server.scheduler.connector is not None:
                 server.scheduler.connector.manager.enable_events = True

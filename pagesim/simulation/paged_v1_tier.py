@@ -11,6 +11,7 @@ from typing import Any
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
+from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.link_clock import LinkClock
 from pagesim.simulation.paged_v1 import PagedV1Server, Part
 from pagesim.simulation.serving import Step
@@ -70,13 +71,16 @@ class PagedV1TierServer(PagedV1Server):
         """By row: tokens of a load, until the request runs."""
         self._num_steps = 0
         self._clock = 0.0
-        self._reloads: set[int] = set()
-        """Rows whose loads began in steps without a token, since one was sampled."""
+        self._loaded: set[int] = set()
+        """Rows whose load began since something was computed."""
+        self._reloaded: set[int] = set()
+        """Those among them that were loaded once more."""
         self._loads_again = False
         """Whether all loads of the present step are of such rows."""
+        self.tell(Roofline())
 
     def tell(self, cost_model: Any) -> None:
-        """The clock of the steps, which knows the bytes of a token.
+        """Another clock of the steps: it knows the bytes of a token.
 
         UsageError if it does not, and copies take time.
         """
@@ -162,8 +166,9 @@ class PagedV1TierServer(PagedV1Server):
         ended = self._worker.finish(self._now_of(self._clock))
         report = ModelRunnerOutput(sampled, *reported(ended))
         self.scheduler.update_from_output(output, report)
-        if sampled:
-            self._reloads.clear()
+        if self._now[1]:
+            self._loaded.clear()
+            self._reloaded.clear()
         for job in ended:
             self._write_down(job)
         self.use.num_kept = len(self._connector.manager.policy.chunks) * self._blocks_per_chunk
@@ -237,17 +242,19 @@ class PagedV1TierServer(PagedV1Server):
         return tuple(lists), len(self._connector.jobs)
 
     def _look_whether_it_loads_again(self, output: SchedulerOutput) -> None:
-        """Notice a request that is loaded over and over, though nothing was computed since.
+        """Notice requests that are loaded over and over, though nothing was computed since.
 
-        It can be the only one that has a copy under way: others may still change something.
+        Nothing ever changes if no other copies are under way.
         """
         metadata = output.kv_connector_metadata
         assert metadata is not None
         rows = {self._row(job) for job in metadata.load_jobs.values()}
-        alone = {self._row(job) for job in self._connector.jobs.values()} == rows
-        self._loads_again = bool(rows) and rows <= self._reloads
-        self._spins |= alone and self._loads_again
-        self._reloads |= rows
+        self._loads_again = bool(rows) and rows <= self._loaded
+        self._reloaded |= rows & self._loaded
+        self._loaded |= rows
+        jobs = self._connector.jobs.values()
+        others = any(job.is_store or self._row(job) not in self._reloaded for job in jobs)
+        self._spins |= self._loads_again and not others
 
     def _find_starving(self) -> dict[int, str]:
         found = super()._find_starving()

@@ -48,30 +48,37 @@ def _pcie(generation: int, copied: float, peak: float, measured: str) -> dict[st
     name = f"pcie{generation}"
     lanes = f"PCIe {generation}.0, 16 lanes, 128 of every 130 bits are data"
     return {
-        name: Link(name, copied, copied, source=f"a round number below nvbandwidth's: {measured}"),
+        name: Link(name, copied, copied, source=f"a round number below what {measured}"),
         f"{name}-peak": Link(f"{name}-peak", peak, peak, source=lanes),
     }
 
 
+README = "nvbandwidth's README has: "
+README_2022 = "the first version of nvbandwidth's README has: "
+ARTICLE = "NVIDIA's article on nvbandwidth has: "
+
 LINKS: dict[str, Link] = {
-    **_pcie(3, 12e9, 8e9 * 16 / 8 * 128 / 130, "12.4 GB/s in, 11.2 while others go out"),
-    **_pcie(4, 25e9, 16e9 * 16 / 8 * 128 / 130, "26.0 GB/s in, 18.6 while others go out"),
-    **_pcie(5, 50e9, 32e9 * 16 / 8 * 128 / 130, "55.6 GB/s in, 51.8 while others go out"),
+    **_pcie(
+        3, 12e9, 8e9 * 16 / 8 * 128 / 130, README_2022 + "12.4 GB/s in; 11.2 both ways at once"
+    ),
+    **_pcie(4, 25e9, 16e9 * 16 / 8 * 128 / 130, README + "26.0 GB/s in; 18.6 both ways at once"),
+    **_pcie(5, 50e9, 32e9 * 16 / 8 * 128 / 130, ARTICLE + "55.6 GB/s in"),
     "nvlink-c2c": Link(
         "nvlink-c2c",
         297e9,
         375e9,
         share=True,
-        source="measured on a GH200: arXiv 2407.07850; in both directions at once nvbandwidth gets "
-        "160 GB/s each, together no more than in one",
+        source="measured on a GH200: arXiv 2407.07850. A recorded output of nvbandwidth, in "
+        "microsoft/superbenchmark, has 160 GB/s each in both directions at once",
     ),
     "nvlink-c2c-peak": Link(
         "nvlink-c2c-peak", 450e9, 450e9, source="NVIDIA's whitepaper of the GH200: 900 GB/s in all"
     ),
 }
 """The known links, per GPU. Beside the megabytes of a prompt the latency of a copy, some
-microseconds, does not matter: it is 0 here. PCIe's directions have lanes of their own and share
-the memory of the host, which costs PCIe 4 a quarter of its speed when both are busy."""
+microseconds, does not matter: it is 0 here. PCIe's directions have lanes of their own, but share
+the memory of the host: on PCIe 4, two directions at once got 37 GB/s instead of 52. That is left
+out. The link of a GH200 gets no more in both directions together than in one."""
 
 
 def link_of(given: str | Link) -> Link:

@@ -12,13 +12,16 @@ A GPU does not reach the operations of its data sheet: `SHARE` of them is assume
 """
 
 import math
+import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.simulation.cost_model import Roofline
+from pagesim.simulation import Limits, Roofline, Simulation, simulate
 from pagesim.sizing.link import Link, link_of
 from pagesim.sizing.model import ModelSpec
+from pagesim.workload import Request
 
 SHARE = 0.45
 """The share of a GPU's operations per second that a long prompt uses."""
@@ -113,6 +116,21 @@ class LoadOrCompute:
         return (math.sqrt(gain**2 + 4 * square * wait) - gain) / (2 * square)
 
 
+def crossover(
+    model: str,
+    gpu: str = "h100",
+    link: str | Link = "pcie4",
+    tp: int = 1,
+    *,
+    share: float = SHARE,
+    wait_seconds: float = WAIT,
+    pairs: bool = True,
+) -> float:
+    """From how many tokens on loading beats computing; see :class:`LoadOrCompute`."""
+    one = LoadOrCompute.of(model, gpu, link, tp, share=share, wait_seconds=wait_seconds)
+    return one.crossover(pairs=pairs)
+
+
 MODELS = (("llama-2-7b", 1, WAIT), ("llama-3.1-8b", 1, WAIT), ("llama-3.1-70b", 4, 2 * WAIT))
 """What the table compares: models, GPUs, and how long a step of them takes."""
 
@@ -178,6 +196,46 @@ class Measured:
         return self.bytes_per_prompt / (1 / self.tiered - 1 / self.alone / self.passes)
 
 
+PROMPTS, PASSES, OUTPUT = 40, 5, 9
+"""Of the simulation: prompts, how often they come, and the tokens that each request generates.
+
+The user's 835 prompts would give the same: in both cases the GPU has lost a prompt when it comes
+again.
+"""
+
+ROOM = 47_000
+"""Slots of the GPU: what half of its memory leaves after the weights."""
+
+REACHED = 0.64
+"""The share of the H100's operations per second with which the simulation computes as measured."""
+
+
+def served(link: str | None) -> Simulation:
+    """Such prompts under V1, with a tier over a link, or without a tier.
+
+    V1's copies run beside the steps. But it loads whatever it finds, and does not ask whether
+    computing would be faster.
+    """
+    draw = random.Random(0)
+    lengths = [draw.randint(2_560, 3_560) for _ in range(PROMPTS)]
+    asked = [
+        Request(f"{number}, pass {each}", 0.0, length, OUTPUT, (), (number,) * length)
+        for each in range(PASSES)
+        for number, length in enumerate(lengths)
+    ]
+    clock = Roofline.for_model("llama-2-7b", "h100")
+    clock = replace(clock, flops_per_second=REACHED * clock.flops_per_second)
+    limits = Limits(4_096, max_num_batched_tokens=8_192)
+    tier = {} if link is None else {"cpu_blocks": sum(lengths) // 16, "link": link}
+    means: dict[str, Any] = {"pool": ROOM, "limits": limits, "cost_model": clock} | tier
+    return simulate(asked, policy="v1", progress=False, **means)
+
+
+def rate(run: Simulation) -> float:
+    """Requests a second."""
+    return len(run.requests) / run.seconds
+
+
 # -- as text ---------------------------------------------------------------------------------------
 
 
@@ -216,6 +274,9 @@ def report() -> Iterator[str]:
         f"{it.expected(25e9):.2f} requests a second are left, at 50 GB/s {it.expected(50e9):.2f}."
     )
     yield f"What was measured is that of copies at {it.copied_at / 1e9:.1f} GB/s."
+    rates = {link: rate(served(link)) for link in (None, "pcie3", "pcie4", "pcie5")}
+    words = ", ".join(f"{link or 'no tier'} {value:.2f}" for link, value in rates.items())
+    yield f"V1's copies run beside the steps. Simulated, requests a second: {words}."
 
 
 def main() -> None:

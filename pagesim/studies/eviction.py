@@ -20,7 +20,7 @@ from pagesim.v1.offload.manager import POLICIES, CPUOffloadingManager
 from pagesim.workload import Workload, load, mooncake_conversation
 from pagesim.workload.request import HASH_BLOCK_TOKENS
 
-SIZES = (250, 500, 1_000, 2_000, 4_000, 8_000)
+SIZES = (500, 1_000, 2_000, 4_000, 8_000)
 """Chunks of 512 tokens."""
 
 PER_STEP = 4

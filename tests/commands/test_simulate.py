@@ -177,6 +177,22 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     assert "--page: " in shell.refusal("simulate", trace, "--page", trace)
 
 
+def test_a_second_tier_has_lines_and_columns(shell: Shell, trace: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    tier = ("--policy", "v1", "--cpu-blocks", "500", "--link", "10GB", "--eviction", "arc")
+    arguments = ("simulate", trace, *SMALL, "--saturated", *tier)
+    value = shell.answer(*arguments, "--requests", rows)
+    assert value["cpu_blocks"] == 500 and value["blocks_out"] > 0
+    text = shell(*arguments)
+    assert f"second tier: {value['blocks_out']} blocks to the CPU" in text
+    with rows.open(newline="") as opened:
+        loaded = [int(row["loaded_tokens"]) for row in csv.DictReader(opened)]
+    assert sum(loaded) == value["loaded_tokens"]
+    assert "loaded tokens" in shell("compare", rows, rows)
+    both = shell.answer("simulate", trace, *SMALL, "--cpu-blocks", "500", "--compare", "v1")
+    assert both["compared"]["cpu_blocks"] == 500 and "cpu_blocks" not in both
+
+
 def test_an_option_reaches_the_policy(shell: Shell, trace: Path) -> None:
     arguments = ("simulate", trace, "--saturated", *SMALL)
     shares = [shell.answer(*arguments, "--watermark", part)["waste"] for part in ("0", "0.5")]

@@ -19,6 +19,7 @@ from tests.figures import test_access_map as access
 from tests.figures import test_beside as besides
 from tests.figures import test_block_size_sweep as sizes
 from tests.figures import test_compare as compared
+from tests.figures import test_copies as moved
 from tests.figures import test_kv_groups as groups
 from tests.figures import test_load_or_compute as loads
 from tests.figures import test_memory_waste as waste
@@ -57,6 +58,9 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
     "load_or_compute": lambda: figures.load_or_compute(
         {name: loads.both(name) for name in ("llama-2-7b", "llama-3.1-8b", "opt-175b")}, **NOTES
+    ),
+    "copies": lambda: figures.copies(
+        {f"lane {i}": moved.SWAPPED if i % 2 else moved.TIERED for i in range(5)}, **NOTES
     ),
     "prefix_hits": lambda: figures.prefix_hits(hits.committed(), model=PRESETS["opt-13b"]),
     "roofline": lambda: figures.roofline(
@@ -141,6 +145,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
         "20 0 12 128 265 1 12 2,048 7",
+    ),
+    "copies": (
+        lambda: figures.copies({"a": moved.SWAPPED, "b": moved.TIERED}, notes=["7 !"]),
+        "9 9 20 300 20 40 7",
     ),
     "load_or_compute": (
         lambda: figures.load_or_compute({"a": loads.both("llama-2-7b")}, notes=["7 !"]),

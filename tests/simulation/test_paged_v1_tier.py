@@ -139,6 +139,15 @@ def test_what_is_loaded_again_and_again_is_noticed(link: str | int, is_async: bo
     assert run.requests.num_finished == 3  # others are served beside it
 
 
+def test_two_that_are_loaded_again_and_again_do_not_hide_each_other() -> None:
+    prompts = [asked("a", 0.0, 1), asked("b", 5.0, 1, 70), asked("flood", 10.0, 3, 500)]
+    again = [asked("c", 20.0, 1), asked("d", 20.5, 1, 70)]
+    policy = PagedV1(1, cpu_blocks=9, link="4 steps", enable_prefix_caching=False)
+    clock = {"cost_model": Ticks(), "progress": False}
+    run = simulate([*prompts, *again], policy=policy, pool=4, **clock)
+    assert run.requests.num_finished == 3 and run.requests.num_stuck == 2
+
+
 def test_a_chunk_is_copied_whole_and_generated_tokens_only_if_asked() -> None:
     long = [asked("a", 0.0, 9, more=9)]
     for fields, blocks in (
@@ -300,6 +309,20 @@ def test_a_run_with_a_tier_is_recorded() -> None:
     means = {"cost_model": Ticks(), "progress": False, "record": True}
     run = simulate(flooded(20.0), policy=policy, pool=36, **means)
     assert run.timeline is not None and len(run.timeline.find(kind="finish")) == 3
+
+
+def test_a_router_hears_of_both_tiers() -> None:
+    policy = PagedV1(4, cpu_blocks=5, link=0)
+    means = {"cost_model": Ticks(), "progress": False, "kv_events": True}
+    run = simulate(flooded(20.0), policy=policy, pool=36, **means)
+    assert run.tier is not None and run.kv_events is not None
+    on_cpu = Counter(
+        type(each).__name__
+        for batch in run.kv_events
+        for each in batch.events
+        if getattr(each, "medium", "") == "CPU"
+    )
+    assert on_cpu["BlockStored"] == run.tier.blocks(out=True) > 0
 
 
 def test_a_cell_of_a_sweep_takes_the_fields() -> None:

@@ -8,7 +8,16 @@ import pytest
 from pagesim.errors import UsageError
 from pagesim.simulation import Roofline
 from pagesim.sizing.link import LINKS
-from pagesim.studies.crossover import LENGTH, LoadOrCompute, Measured, report, table
+from pagesim.studies.crossover import (
+    LENGTH,
+    LoadOrCompute,
+    Measured,
+    crossover,
+    rate,
+    report,
+    served,
+    table,
+)
 
 TABLE = {
     "llama-2-7b": (524_288, 21.0, 10.5, 30.3, 1_610, 757, 79, 99),
@@ -32,6 +41,13 @@ def test_the_table_worked_out_by_hand_comes_out(slow: LoadOrCompute) -> None:
     assert round(fast.crossover(pairs=False)) == near
     assert round(1e3 * slow.load(LENGTH)) == loaded
     assert round(1e3 * slow.compute(LENGTH)) == computed
+
+
+def test_a_crossover_is_asked_for_in_one_call() -> None:
+    assert crossover("llama-2-7b", "h100", "25GB", pairs=False) == pytest.approx(1_610, abs=0.5)
+    four = {"tp": 4, "wait_seconds": 0.03}
+    assert round(crossover("llama-3.1-70b", link="50GB", pairs=False, **four)) == 386
+    assert crossover("llama-2-7b", share=0.9) > crossover("llama-2-7b")
 
 
 def test_the_known_links_are_those_of_the_table() -> None:
@@ -86,6 +102,19 @@ def test_an_issue_of_lmcache_is_explained() -> None:
     assert grouped.expected(speed) > 2 * grouped.alone
 
 
+def test_simulated_a_slow_link_makes_a_tier_slower_than_none() -> None:
+    it, alone = Measured(), served(None)
+    tokens = sum(each.prompt_tokens for each in alone.workload)
+    assert tokens / alone.seconds == pytest.approx(it.prefilled, rel=0.01)
+    assert sum(alone.requests.hits) == 0
+    slow, fast = served("pcie3"), served("pcie5")
+    assert rate(slow) < 0.6 * rate(alone) < rate(alone) < rate(fast)
+    for run in (slow, fast):
+        assert run.tier is not None
+        loaded = sum(count for count, _ in run.tier.loads.values())
+        assert loaded == pytest.approx(0.8 * tokens, rel=0.01)  # every time but the first
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -109,5 +138,5 @@ def test_the_report_has_the_crossovers_and_the_issue() -> None:
     for name, numbers in TABLE.items():
         assert name in text and f"{numbers[4]:,}" in text and f"{numbers[5]:,}" in text
     it = Measured()
-    for number in (it.alone, it.tiered, it.expected(25e9)):
+    for number in (it.alone, it.tiered, it.expected(25e9), rate(served("pcie4"))):
         assert f"{number:.2f}" in text
