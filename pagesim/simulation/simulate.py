@@ -233,6 +233,8 @@ def simulate(
         groups = GroupsWaste(server.group_names, server.layers, log, server.held)
     more = observer.result() if observer else {}
     ended = server.finish()
+    if ended is not None and kv_events:  # it began before the engine was told to tell
+        ended.notes = replace(ended.notes, kv_events=True)
     return Simulation(
         chosen.name, stream, whole, block_size, log, outcomes, ended, groups, tier, **more
     )

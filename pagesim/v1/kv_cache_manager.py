@@ -234,7 +234,8 @@ class KVCacheManager:
         new_blocks: Blocks = tables.no_blocks
         if num_blocks:
             new_blocks = tables.allocate_new_blocks(request_id, need, end)
-        self._written(request_id, total_computed, end, hits, new_blocks)
+        is_loading = num_external_computed_tokens > 0
+        self._written(request_id, total_computed, end, hits, new_blocks, is_loading)
         if self.enable_caching and not delay_cache_blocks:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
@@ -285,9 +286,21 @@ class KVCacheManager:
             manager.allocate_new_computed_blocks(request_id, found, num_computed_tokens)
 
     def _written(
-        self, request_id: Name, start: int, end: int, hits: Blocks, new_blocks: Blocks
+        self,
+        request_id: Name,
+        start: int,
+        end: int,
+        hits: Blocks,
+        new_blocks: Blocks,
+        is_loading: bool = False,
     ) -> None:
-        """These positions have slots now, in tables that have grown by these blocks."""
+        """These positions have slots now, in tables that have grown by these blocks.
+
+        A load fills those before: with the step, or later if nothing else is written.
+        """
+        if is_loading:
+            local = self._num_slots[request_id]
+            start, end = local, end if end > start else local
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if not self.journal.active:
@@ -305,6 +318,13 @@ class KVCacheManager:
             written = self._num_slots[request.request_id]
             for owner in self._tables_of(request.request_id).values():
                 self.journal.note((KNOWN, owner, owner.all_token_ids, written))
+
+    @event(request_id_of, if_changed=True)
+    def note_loaded(self, request: Request) -> None:
+        """Tell a recording that a load has filled the slots of the tokens computed so far."""
+        name, no_blocks = request.request_id, self.coordinator.no_blocks
+        if (start := self._num_slots.get(name)) is not None:
+            self._written(name, start, request.num_computed_tokens, no_blocks, no_blocks)
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, external: int, hits: Blocks

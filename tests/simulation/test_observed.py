@@ -80,6 +80,7 @@ def test_observing_changes_nothing(name: str) -> None:
 def test_a_router_knows_at_the_end_what_is_cached(name: str) -> None:
     seen = served(kv_events=True, record=True, **CASES[name])
     assert seen.kv_events is not None and seen.timeline is not None
+    assert seen.timeline.notes.kv_events
     index = RouterIndex()
     index.apply(chain.from_iterable(batch.events for batch in seen.kv_events))
     num_known = sum(sum(copies.values()) for copies in index.copies.values())

@@ -20,6 +20,8 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
     tables = {t[0]: [t[1], t[2], t[3] if t[3:] else len(t[2])] for t in state["tables"]}
     refs, requests = dict(map(tuple, state["refs"])), dict(map(tuple, state.get("requests", [])))
     cached, computed = set(state["cached"]), set(state["computed"])
+    jobs = {job[0]: job for job in state.get("jobs", [])}
+    assert ("tier" in header) == ("jobs" in state)
     for event in [None, *events]:
         for name, tokens, *written in event.get("opened", []) if event else []:
             tables[name] = [[], list(tokens), written[0] if written else len(tokens)]
@@ -47,6 +49,10 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
                 (cached.add if kind == "cache" else cached.remove)(block)
             elif kind == "computed":
                 computed.add(block)
+            elif kind == "begin":
+                jobs[block] = [block, *more]
+            elif kind == "end":
+                del jobs[block]
             elif kind == "null":
                 state["null"] = block
             else:
@@ -72,4 +78,5 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
             "null": state["null"],
             "queues": list(queues.values()),
             **({"requests": firsts} if firsts else {}),
+            **({"jobs": [*jobs.values()]} if "tier" in header else {}),
         }))  # fmt: skip

@@ -1,5 +1,6 @@
 """A recorded run tells the KV events that its engine has told."""
 
+import json
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -105,3 +106,40 @@ def test_a_run_that_does_not_have_what_it_takes_is_refused() -> None:
         pool.cache_full_blocks(its, pool.get_new_blocks(1), 0, 1, 2)
     with pytest.raises(UsageError, match="record the manager or its scheduler"):
         list(kv_events(alone))
+
+
+def test_a_name_that_comes_back_has_other_contents() -> None:
+    manager = KVCacheManager(8, 2, enable_kv_cache_events=True)
+    with pagesim.record(manager) as run:
+        for tokens in ([1, 2, 3], [4, 5, 6], [1, 2, 3]):
+            its = Request("same", tokens, block_size=2)
+            manager.allocate_slots(its, 3)
+            manager.free(its)
+    events = as_told(manager.take_events(), False)
+    assert [event for _, heard in kv_events(run) for event in heard] == events
+
+
+def test_blocks_of_the_cpu_are_not_the_gpus(tmp_path: Path) -> None:
+    """A block of a second tier is cached and evicted, while a block of the GPU is cached."""
+    header = {
+        "format": "pagesim-timeline/2",
+        "block_size": 1,
+        "pools": [["GPU", 2], ["CPU", 1]],
+        "lists": [["free queue", "linked"], ["CPU free list", "linked"]],
+        "caching": True,
+        "events": 3,
+        "first": 0,
+        "state": {"lists": [[0, 1], [2]]},
+    }
+    take = [["take", 0, "free queue"], ["write", 0, "a", 0, 1], ["cache", 0]]
+    start = {"opened": [["a", []]], "tokens": [["a", 0, [7]]], "tables": [["a", 0, [0]]]}
+    lines: list[dict[str, Any]] = [
+        header,
+        {"event": "allocate_slots", "of": "a", **start, "effects": take, "caption": ""},
+        {"event": "touch", "of": None, "effects": [["take", 2, "CPU free list"], ["cache", 2]]},
+        {"event": "reset_prefix_cache", "of": None, "effects": [["evict", 2]]},
+    ]
+    path = tmp_path / "tiers.jsonl"
+    path.write_text("".join(json.dumps({"caption": ""} | line) + "\n" for line in lines))
+    heard = dict(kv_events(pagesim.load(path)))
+    assert list(heard) == [0] and isinstance(heard[0][0], BlockStored)

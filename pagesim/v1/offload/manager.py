@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 from pagesim.checks import Flag, Natural, NaturalCount, check_a, check_choice, checked, explained
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
+from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, SHARE, TAKE, UNSHARE
+from pagesim.journal.state import State
 from pagesim.v1.offload.arc import ARCCachePolicy
 from pagesim.v1.offload.base import (
     ChunkStatus,
@@ -28,7 +30,8 @@ from pagesim.v1.offload.base import (
     ReqContext,
 )
 from pagesim.v1.offload.lru import LRUCachePolicy
-from pagesim.v1.transfers import CPULoadStoreSpec
+from pagesim.v1.offload.shown import CPU_FREE_LIST, ChunkBlocks
+from pagesim.v1.transfers import CPULoadStoreSpec, TransferJob
 
 Policy = LRUCachePolicy | ARCCachePolicy
 POLICIES: dict[str, type[Policy]] = {"lru": LRUCachePolicy, "arc": ARCCachePolicy}
@@ -50,8 +53,12 @@ class CPUOffloadingManager:
     """A tier of ``num_chunks`` chunks; ``cache_policy``, "lru" or "arc", says which goes first.
 
     With a ``store_threshold`` above 1, a chunk is stored when it is offered for that many times;
-    ``counts`` has at most ``max_tracker_size`` chunks. A failed call has changed nothing.
+    ``counts`` has at most ``max_tracker_size`` chunks. ``blocks`` are the blocks that a recording
+    shows a chunk as. A failed call has changed nothing.
     """
+
+    num_used: int
+    """The places below this one have had a chunk since the last reset."""
 
     @checked
     def __init__(
@@ -62,12 +69,14 @@ class CPUOffloadingManager:
         store_threshold: Natural = 1,
         max_tracker_size: Natural = 64000,
         journal: Journal | None = None,
+        blocks: ChunkBlocks | None = None,
     ) -> None:
         check_choice("cache_policy", cache_policy, tuple(POLICIES))
         self.policy = POLICIES[cache_policy](num_chunks)
         self.num_chunks, self.enable_events = num_chunks, enable_events
         self.store_threshold, self.max_tracker_size = store_threshold, max_tracker_size
-        self.journal = journal or Journal()
+        self.cache_policy = cache_policy
+        self.journal, self.blocks = journal or Journal(), blocks or ChunkBlocks()
         self.counts: OrderedDict[OffloadKey, int] | None = None
         if store_threshold > 1:
             self.counts = OrderedDict()
@@ -78,6 +87,9 @@ class CPUOffloadingManager:
 
     def reset_cache(self) -> None:
         """Forget all chunks, even those in use, but not what was offered and announced."""
+        if self.journal.recording:
+            chunks = self.policy.chunks.values()
+            self.journal.note_all(self.blocks.forgotten, chunks, self.freed_ids, self.num_used)
         self.policy.clear()
         self.records: WeakKeyDictionary[ReqContext, AccessRecord] = WeakKeyDictionary()
         self.num_used = 0
@@ -213,30 +225,52 @@ class CPUOffloadingManager:
         chunk_id = self.num_used if self.num_used < self.num_chunks else self.freed_ids.pop()
         self.num_used = max(self.num_used, chunk_id + 1)
         self.policy.insert(key, ChunkStatus(chunk_id), req_context)
+        self._tell(chunk_id, TAKE, CPU_FREE_LIST)
         return chunk_id
 
     def _end_store(self, key: OffloadKey, chunk: ChunkStatus, success: bool) -> None:
         chunk.ref_cnt = 0
-        if not success:
+        if success:
+            self._tell(chunk.chunk_id, COMPUTED)
+            self._tell(chunk.chunk_id, CACHE)
+        else:
             self.policy.remove(key)
             self.freed_ids.append(chunk.chunk_id)
+            self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
 
     def _pin(self, chunk: ChunkStatus) -> int:
         chunk.ref_cnt += 1
+        self._tell(chunk.chunk_id, SHARE)
         return chunk.chunk_id
 
     def _release(self, chunk: ChunkStatus) -> None:
         chunk.ref_cnt -= 1
+        self._tell(chunk.chunk_id, UNSHARE)
 
     def _evict(self, n: int, protected: KeySet) -> list[OffloadKey] | None:
         if (victims := self.policy.evict(n, protected)) is None:
             return None
         self.freed_ids += [chunk.chunk_id for _, chunk in victims]
+        for _, chunk in victims:
+            self._tell(chunk.chunk_id, EVICT)
+            self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
         evicted = [key for key, _ in victims]
         self._announce(evicted, True, False)
         return evicted
 
     # -- what others hear ------------------------------------------------------------------------
+
+    def _tell(self, chunk_id: int, kind: str, *more: str | int) -> None:
+        """Tell a recording what happens to the blocks of a chunk."""
+        if self.journal.recording:
+            for block_id in self.blocks.of(chunk_id):
+                self.journal.note((kind, block_id, *more))
+
+    def state(self, gpu: State, jobs: Iterable[TransferJob]) -> State:
+        """Add the tier, and the copies under way, to the present state of the GPU."""
+        chunks, unused = self.policy.chunks.values(), range(self.num_used, self.num_chunks)
+        free = (*unused, *self.freed_ids)
+        return self.blocks.shown(gpu, self.cache_policy, chunks, free, jobs)
 
     def _announce(self, keys: Collection[OffloadKey], removed: bool, failed: bool) -> None:
         if keys and self.enable_events:
