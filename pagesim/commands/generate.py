@@ -71,7 +71,8 @@ def _folder(model: str) -> Path:
 @click.option(
     "--cpu-blocks",
     type=Count(0),
-    help="Blocks on the CPU for swapping (v0).  [default: as many as --blocks]",
+    help="Blocks on the CPU: for swapping (v0), or for a second tier that keeps copies of prompts "
+    "(v1).  [default: as many as --blocks if v0 swaps, else 0]",
 )
 @click.option(
     "--prefix-caching/--no-prefix-caching",
@@ -241,6 +242,7 @@ def _report(
         f"{count} tokens in {engine.steps} steps and {seconds:.2f} s, {engine.preemptions} "
         f"preemptions; {blocks} blocks of {block_size}"
     ]
+    lines += _copied(engine, value)
     lines += _by_group(engine, value)
     if misread:
         lines.append(
@@ -249,6 +251,18 @@ def _report(
             f"--engine v1"
         )
     return value, lines
+
+
+def _copied(engine: ShadowedEngine, value: JsonObject) -> list[str]:
+    """How many blocks went to the CPU and came back, which ``value`` is told too."""
+    cache = engine.cache
+    value |= {"blocks_out": cache.num_swapped_out, "blocks_in": cache.num_swapped_in}
+    if not cache.cpu.num_blocks:
+        return []
+    return [
+        f"  on the CPU: {cache.cpu.num_blocks} blocks; copied there: {cache.num_swapped_out}, and "
+        f"back: {cache.num_swapped_in}"
+    ]
 
 
 def _by_group(engine: ShadowedEngine, value: JsonObject) -> list[str]:
@@ -323,10 +337,18 @@ def _memory(
     )
     caching, mode = options["prefix_caching"], options["preemption"]
     if options["engine"] == "v1":
-        if mode == "swap" or options["cpu_blocks"]:
-            raise BadInput("vLLM V1 does not swap: omit --preemption and --cpu-blocks")
+        if mode == "swap":
+            raise BadInput(
+                "vLLM V1 does not swap: omit --preemption. With --cpu-blocks it keeps copies of "
+                "prompts on the CPU"
+            )
         v1 = with_groups_of(
-            network, PagedV1(block_size, enable_prefix_caching=caching is not False)
+            network,
+            PagedV1(
+                block_size,
+                enable_prefix_caching=caching is not False,
+                cpu_blocks=options["cpu_blocks"] or 0,
+            ),
         )
         return v1, limits, options["blocks"] or enough * len(v1.groups or "1")
     mode = mode or ("swap" if members > 1 else None)

@@ -12,6 +12,9 @@ A step:
     forward()             the model, whose attention writes and reads pages
     server.commit()       the sampled tokens; answers that end leave at once
 
+A second tier of V1 copies blocks beside the steps: the server calls `transfer` when a copy begins,
+and a copy ends in the step in which it begins.
+
 Samples of one prompt share its pages. V0 forks the sequence once the prompt is computed; V1, as
 in vLLM, has a request for each sample, and they find the prompt in the prefix cache.
 """
@@ -29,6 +32,7 @@ from pagesim.cache.cache_engine import BlockMoves
 from pagesim.kernels.tiny_llm.model import Model
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, Backend, of_step
 from pagesim.kernels.tiny_llm.sampling import SamplingParams, checked_prompt, draw, extend
+from pagesim.v1.transfers import TransferJob
 from pagesim.workload import Request
 
 
@@ -94,6 +98,7 @@ class Engine:
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
         self.model, self.server, self.cache = model, server, cache
+        server.copy_with(self.transfer)
         self.backend = BACKENDS[backend] if isinstance(backend, str) else backend
         self.answers: list[Answer] = []
         self.steps = self.preemptions = 0
@@ -173,6 +178,10 @@ class Engine:
     def move(self, moves: BlockMoves) -> None:
         """Move the blocks of a step: those that are swapped out, copied and swapped in."""
         self.cache.execute(moves)
+
+    def transfer(self, job: TransferJob) -> None:
+        """Store chunks of blocks in V1's second tier, or load them."""
+        self.cache.transfer(job)
 
     def forward(self, batch: AttentionMetadata) -> Tensor:
         """Compute the logits [n, vocab] of the tokens of a step that are sampled from."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -90,8 +91,8 @@ def engine_on_pages(
     policy has groups or a window; V0 keeps all tokens of all layers. If ``record`` is True,
     ``engine.server.finish()`` returns a timeline. ``engine`` is the class of the result:
     `pagesim.generation.engine.Engine`, or a subclass of it.
-    The pool has the model's device and dtype. The pool for swapping is on the CPU and has
-    ``num_cpu_blocks`` of the policy.
+    The pool has the model's device and dtype. The pool for swapping, or V1's second tier, is on the
+    CPU and has the blocks that the policy says.
     """
     from pagesim.generation.engine import Engine
     from pagesim.kernels.tiny_llm import Model
@@ -127,7 +128,8 @@ def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngin
     """The pools of a model's keys and values, with as many blocks as the server has.
 
     With several KV cache groups (V1), the n-th layers of all groups share a tensor: a block holds
-    keys and values of the group that it belongs to. UsageError for groups of other layers.
+    keys and values of the group that it belongs to. UsageError for groups of other layers. The CPU
+    has ``num_cpu_blocks`` blocks to swap, or those of V1's second tier.
     """
     from pagesim import kernels
     from pagesim.kernels.tiny_llm.paged_attend import deal
@@ -153,4 +155,22 @@ def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngin
     for count, where in ((cache.num_gpu_blocks, head.device), (num_cpu_blocks, "cpu")):
         halves = kernels.kv_pool(max(places) + 1, count, *shape, dtype=head.dtype, device=where)
         pools.append(KVPool(*([half[place] for place in places] for half in halves)))
-    return CacheEngine(*pools)
+    if (connector := getattr(scheduler, "connector", None)) is None:
+        return CacheEngine(*pools)
+    width = connector.blocks_per_chunk
+    chunks = _chunks((connector.manager.num_chunks * width, len(places), 2, *shape), head.dtype)
+    return CacheEngine(pools[0], chunks, blocks_per_chunk=width)
+
+
+def _chunks(sizes: tuple[int, ...], dtype: Any) -> KVPool:
+    """The second tier, in which all layers of a block lie side by side."""
+    import torch
+
+    try:
+        return KVPool.of_blocks(torch.zeros(sizes, dtype=dtype))
+    except RuntimeError as error:
+        size = prod(sizes) * dtype.itemsize / 2**30
+        raise MemoryError(
+            f"{sizes[0]} blocks on the CPU take {size:,.0f} GiB, more than it has free: allocate "
+            "fewer"
+        ) from error

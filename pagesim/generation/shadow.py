@@ -12,7 +12,9 @@ from torch import Tensor
 
 from pagesim.cache import AttentionMetadata
 from pagesim.cache.cache_engine import BlockMoves
+from pagesim.cache.offloading import block_pairs
 from pagesim.generation.engine import Engine
+from pagesim.v1.transfers import TransferJob
 
 
 class Misread(NamedTuple):
@@ -43,6 +45,12 @@ class ShadowedEngine(Engine):
         ):
             for old, new in pairs:
                 target[new] = source[old]
+
+    def transfer(self, job: TransferJob) -> None:
+        super().transfer(job)
+        source, target = self._written if job.is_store else reversed(self._written)
+        for old, new in block_pairs(job, self.cache.blocks_per_chunk):
+            target[new] = source[old]
 
     def forward(self, batch: AttentionMetadata) -> Tensor:
         for row, seq_id in enumerate(batch.seq_ids):

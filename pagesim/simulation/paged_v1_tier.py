@@ -5,7 +5,7 @@ its own step, and each ends when the link allows. A step waits only for copies w
 at once. When nothing can be computed, a step lasts until the next copy ends.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pagesim.checks import check_int
@@ -93,6 +93,9 @@ class PagedV1TierServer(PagedV1Server):
                 )
             self.use.block_bytes = each * self.scheduler.cache_config.block_size
             self._link = LinkClock(self.copying.times(getattr(cost_model, "num_gpus", 1)))
+
+    def copy_with(self, copy: Callable[[TransferJob], object]) -> None:
+        self._worker.copy = copy
 
     @property
     def _connector(self) -> OffloadingConnector:

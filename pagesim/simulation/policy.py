@@ -332,15 +332,15 @@ class PagedV1:
     def stepped(self, blocks: int, limits: Limits, record: bool = False) -> PagedV1Server:
         """Return a server with a pool of so many blocks, which computes every step.
 
-        UsageError with a second tier: the bytes of its copies are not moved.
+        It has no clock. So with a second tier, copies end in the step in which they begin, or so
+        many steps later as ``link`` says.
         """
-        if self.cpu_blocks:
-            raise UsageError(
-                f"cpu_blocks={self.cpu_blocks}: a language model on V1 has no second tier; set it "
-                "to 0"
-            )
         scheduler, cache = self._configs(self._smallest, limits)
         cache = replace(cache, num_gpu_blocks=blocks)
+        if tier := self._tier(cache):
+            copying = copying_of(self.link)
+            steps = 0 if isinstance(copying, Link) else copying
+            return PagedV1TierServer(scheduler, cache, tier, steps, record)
         if self.groups is not None:
             return PagedV1GroupsServer(scheduler, cache, record, self._layers)
         return PagedV1Server(scheduler, cache, record)

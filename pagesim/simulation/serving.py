@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pagesim.cache import AttentionMetadata
     from pagesim.cache.cache_engine import BlockMoves
     from pagesim.timeline import Timeline
+    from pagesim.v1.transfers import TransferJob
 
 DoneCallback = Callable[[int], None]
 """Called with how many requests are done, finished or ignored."""
@@ -172,6 +173,10 @@ class PagedServing(Server, Protocol):
     @property
     def moves(self) -> BlockMoves:
         """The blocks to move before the step computes."""
+
+    def copy_with(self, copy: Callable[[TransferJob], object]) -> None:
+        """Call ``copy`` when a copy of a second tier begins: it moves the bytes."""
+        return None
 
     def batch(self) -> AttentionMetadata:
         """The step that :meth:`schedule` has just decided."""

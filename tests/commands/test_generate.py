@@ -118,6 +118,27 @@ def test_a_small_pool_preempts_and_the_answers_stay(generate: Shell) -> None:
         assert tight["answers"] == roomy["answers"]
 
 
+def test_a_second_tier_of_v1_keeps_the_prompts_that_the_gpu_loses(generate: Shell) -> None:
+    prompts = "a>k;k>c;c>.;?a", "b>d;d>e;e>.;?b"
+    given = [option for _ in range(3) for text in prompts for option in ("--prompt", text)]
+    given += ["--engine", "v1", "--block-size", "4", "--blocks", "6", "--max-num-seqs", "1"]
+    with_tier, without = (
+        generate.answer("walk", *given, "--cpu-blocks", count) for count in (20, 0)
+    )
+    assert with_tier["answers"] == without["answers"]
+    assert (without["blocks_out"], without["blocks_in"]) == (0, 0)
+    assert with_tier["blocks_out"] == 6 and with_tier["blocks_in"] > 0
+    line = generate("walk", *given, "--cpu-blocks", 20).splitlines()[-1]
+    assert {"20", "6", str(with_tier["blocks_in"])} <= set(line.replace(",", "").split())
+
+
+def test_what_v0_swaps_is_counted(generate: Shell) -> None:
+    given = [option for place in "abc" for option in ("--prompt", f"{place}>b;b>.;?" + place)]
+    given += ["--ignore-eos", "--max-tokens", "30", "--block-size", "4"]
+    found = generate.answer("walk", *given, "--blocks", 22, "--preemption", "swap")
+    assert found["blocks_in"] == found["blocks_out"] > 0
+
+
 def test_beams_are_printed_when_they_are_known(generate: Shell) -> None:
     lines = generate("walk", "--prompt", MAP, "--beams", 2).splitlines()
     assert lines[0] == "0.0: kc."

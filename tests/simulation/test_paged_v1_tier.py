@@ -355,8 +355,6 @@ def test_what_a_tier_makes_impossible_is_refused_by_name() -> None:
     requests = flooded(20.0)
     with pytest.raises(UsageError, match=r"fast_forward=True is not possible here: cpu_blocks"):
         simulate(requests, policy=PagedV1(cpu_blocks=9, fast_forward=True), progress=False)
-    with pytest.raises(UsageError, match=r"cpu_blocks=9: a language model"):
-        PagedV1(cpu_blocks=9).stepped(9, pagesim.simulation.Limits())
 
     class NoBytes(Ticks):
         kv_bytes_per_token = None
