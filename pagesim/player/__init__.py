@@ -9,6 +9,7 @@ The script is in ``js``, and ``bundle.mjs`` makes one file of it in ``bundle``. 
 draw the picture, with a module for each of its parts. ``controls``, ``panel``, ``input`` and
 ``walk`` are what a reader can do with it, and ``predict`` and ``questions`` ask. Of several groups
 of layers, ``lanes`` draws the tables and ``lookup`` what the groups answer, which ``rounds`` reads
-from an event. ``groups``, a module here and one in ``js``, says what the groups are. ``cache_view``
+from an event. Of a second tier, ``jobs`` knows which copies are under way, and ``copies`` draws
+them. ``groups``, a module here and one in ``js``, says what the groups are. ``cache_view``
 says where everything is, for still pictures and for figures.
 """

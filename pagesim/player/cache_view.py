@@ -9,6 +9,7 @@ from pagesim.journal.effects import Name
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.player.colors import color_of, names_in, places
 from pagesim.player.groups import Group, group_of, groups_in, owner_of
+from pagesim.player.tiers import Tier, tier_in
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class CacheView:
     """A run's own texts for its tokens."""
     groups: tuple[Group, ...] = ()
     """The groups of layers, if there are several: then a request has a table in each."""
+    tier: Tier | None = None
+    """The CPU pool as a second tier: then its blocks are in no table."""
 
     @classmethod
     def of(cls, header: JsonObject, state: JsonObject) -> "CacheView":
@@ -52,7 +55,7 @@ class CacheView:
         names = names_in(header, state)
         owners = places(owner_of(name, groups) for name in names)
         found_places = {name: owners[owner_of(name, groups)] for name in names}
-        return cls(found, tables, owners | found_places, words, groups)
+        return cls(found, tables, owners | found_places, words, groups, tier_in(header, state))
 
     @property
     def block_size(self) -> int:
@@ -122,6 +125,10 @@ class CacheView:
             for block_id, count in zip(table.block_ids, table.fill, strict=True):
                 most[block_id] = max(most.get(block_id, 0), count)
         return most
+
+    def is_pending(self, block_id: int) -> bool:
+        """Whether a block is promised what is still being copied."""
+        return self.tier is not None and block_id in self.tier.pending
 
     @cached_property
     def words(self) -> dict[int, list[str]]:

@@ -68,8 +68,23 @@ def words_of(cache: CacheView) -> str:
     for queue, names in state.queues.items():
         if names:
             requests = [request_text(name, state) for name in names]
-            sentences.append(f"{queue.capitalize()}: {listed(requests)}.")
-    return " ".join(sentences)
+            label = queue if "_" in queue else queue.capitalize()
+            sentences.append(f"{label}: {listed(requests)}.")
+    return " ".join(sentences + _copies(cache))
+
+
+def _copies(cache: CacheView) -> list[str]:
+    """What the second tier is, and the copies under way."""
+    if cache.tier is None:
+        return []
+    *_, (name, count) = cache.state.pools.items()
+    chunks = counted(count // cache.tier.blocks_per_chunk, "chunk")
+    found = [f"The {name} is a second tier of {chunks}."]
+    for job in cache.tier.jobs:
+        who = name_text(cache.state.requests.get(job.request, job.request))
+        pairs = listed([f"{source} to {target}" for source, target in job.pairs])
+        found.append(f"{who} {job.kind}s {counted(len(job.pairs), 'block')}: {pairs}.")
+    return found
 
 
 def request_text(request: Name, state: State) -> str:

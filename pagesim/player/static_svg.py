@@ -16,6 +16,7 @@ from pagesim.player.still_below import draw_legend, draw_lists
 from pagesim.player.still_groups import draw_lanes
 from pagesim.player.still_in_full import draw_strips, draw_tables
 from pagesim.player.still_small import LEFT, draw_boxes, draw_lines
+from pagesim.player.still_tier import draw_pools
 
 
 def static_svg(header: JsonObject, state: JsonObject, caption: str) -> str:
@@ -31,6 +32,9 @@ def static_svg(header: JsonObject, state: JsonObject, caption: str) -> str:
     if cache.groups:
         bottom = draw_lanes(still, TABLE + 70 if still.in_full else LEFT - 20)
         bottom = max(bottom, draw_strips(still) if still.in_full else draw_boxes(still))
+    elif still.tier:
+        bottom = max(draw_tables(still) if still.fits else draw_lines(still),
+                     draw_pools(still, still.tier))  # fmt: skip
     elif still.in_full:
         bottom = max(draw_tables(still), draw_strips(still))
     else:

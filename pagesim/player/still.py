@@ -21,7 +21,7 @@ class Still:
 
     def __init__(self, cache: CacheView) -> None:
         self.cache, self.state, self.sheet = cache, cache.state, Sheet()
-        self.size = cache.block_size
+        self.size, self.tier = cache.block_size, cache.tier
         (first, self.gpu), *others = self.state.pools.items() or [("", 0)]
         names, sizes = [name for name, _ in others], [size for _, size in others]
         self.pools = [(first, self.gpu), (", ".join(names), sum(sizes))]
@@ -38,9 +38,14 @@ class Still:
         """Whether the tables and the blocks have room for their words."""
         if self.cache.groups:
             return self.size <= 8 and sum(self.columns) <= 2
+        return self.fits and sum(self.columns) <= 2
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tables have room for their words."""
         tables = self.cache.tables.values()
         rows = sum(max(len(table.block_ids), 1) * ROW + NAME + GAP for table in tables)
-        return not self.rows and self.size <= 8 and rows <= MAX_HEIGHT and sum(self.columns) <= 2
+        return not self.rows and self.size <= 8 and rows <= MAX_HEIGHT
 
     @property
     def columns(self) -> list[int]:
@@ -53,6 +58,11 @@ class Still:
         size = self.cache.size_of(block)
         part = 1.0 if block in self.cached else self.cache.fill.get(block, 0) / size
         owners = [self.looks[name] for name in names[:6]] or [(HELD, "")]
+        if self.tier and (job := self.tier.pending.get(block)):
+            sheet.path(f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z",
+                       f'fill="{self.look_of(job.request)[0]}" fill-opacity="0.35"', 0)  # fmt: skip
+            sheet.rect(x, y, w, h, HATCH)
+            part = 0.0
         for place, look in enumerate(owners if part else []):
             if across:
                 each = h / len(owners)  # names stand beside it: no patterns under the words
@@ -60,7 +70,7 @@ class Still:
             else:
                 each, high = w / len(owners), round(h * part, 1)
                 sheet.paint(x + place * each, y + h - high, each, high, look)
-        if part and block >= self.gpu:
+        if part and block >= self.gpu and not self.tier:
             high = round(h * part, 1)
             sheet.rect(x, y if across else y + h - high, w * part if across else w,
                        h if across else high, HATCH)  # fmt: skip
@@ -73,6 +83,10 @@ class Still:
             sheet.corner(x + w, y, low=False)
         if h >= 16 and block in self.state.computed:
             sheet.corner(x + w, y + h, low=True)
+
+    def look_of(self, request: Name) -> Look:
+        """How the first sequence of a request is painted."""
+        return self.looks.get(self.state.requests.get(request, request), (HELD, ""))
 
     def owners(self, block: int) -> list[Name]:
         """The tables that hold a block; of several groups none holds the null block."""
@@ -107,5 +121,9 @@ class Still:
         """Who owns a block."""
         if block == self.state.null_block:
             return "null"
+        if self.tier and (job := self.tier.pending.get(block)):
+            return name_text(self.state.requests.get(job.request, job.request))
+        if self.tier and block >= self.gpu:
+            return "copy" if block in self.refs else ""
         names = " ".join(name_text(self.cache.owner(name)) for name in self.owners(block))
         return names or ("held" if block in self.refs else "unused" if block in self.cached else "")

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from pagesim.player.describe import request_text
+from pagesim.journal.effects import Name
+from pagesim.player.describe import counted, name_text, request_text
 from pagesim.player.sheet import BOLD, HATCH, HELD, INK, QUIET, short
 from pagesim.player.still import MARGIN, WIDTH, Still
+from pagesim.player.tiers import in_order
 
 
 def draw_lists(still: Still, y: float) -> float:
@@ -16,24 +18,49 @@ def draw_lists(still: Still, y: float) -> float:
             chips = _ranges(ids) if is_sorted else [str(block) for block in ids]
             if ids and not is_sorted:
                 front = "front" if place else "next"
-                still.sheet.text(MARGIN + 110, y - 4, f"\u25be {front}", look=BOLD)
+                still.sheet.text(
+                    MARGIN + (154 if still.tier else 110), y - 4, f"\u25be {front}", look=BOLD
+                )
             grey = set() if is_sorted else {str(block) for block in still.cached}
             _chips(still, y, name, [(text, HELD if text in grey else "none") for text in chips])
             y += 34
-    first_of, queues = still.state.requests, still.state.queues
-    for queue, requests in queues.items() if any(queues.values()) else ():
-        looks = [still.looks.get(first_of.get(one, one), (HELD, ""))[0] for one in requests]
-        words = [short(request_text(one, still.state), 18) for one in requests]
+    queues = still.state.queues
+    names = in_order(list(queues)) if any(queues.values()) else ()
+    for queue in names:
+        looks = [still.look_of(one)[0] for one in queues[queue]]
+        words = [short(request_text(one, still.state), 18) + _waits(still, one)
+                 for one in queues[queue]]  # fmt: skip
         _chips(still, y, queue, list(zip(words, looks, strict=True)), swatch=11)
         y += 26
-    return y
+    return _copies(still, y) if still.tier and names else y
+
+
+def _left(still: Still) -> float:
+    """Where the chips begin: beside the longest name."""
+    return MARGIN + (154.0 if still.tier else 110.0)
+
+
+def _waits(still: Still, request: Name) -> str:
+    """For which copy a request waits."""
+    load = still.tier and still.tier.load_of(request)
+    return f" loads {counted(len(load.pairs), 'block')}" if load else ""
+
+
+def _copies(still: Still, y: float) -> float:
+    """The copies under way."""
+    chips = []
+    for job in still.tier.jobs if still.tier else ():
+        words = f"{name_text(still.state.requests.get(job.request, job.request))} {job.kind}s "
+        chips.append((words + counted(len(job.pairs), "block"), still.look_of(job.request)[0]))
+    _chips(still, y, "copies", chips, swatch=11)
+    return y + 26
 
 
 def _chips(
     still: Still, y: float, name: str, chips: list[tuple[str, str]], swatch: int = 0
 ) -> None:
-    sheet, x = still.sheet, MARGIN + 110.0
-    sheet.text(MARGIN, y + 13, short(name, 15), look=BOLD)
+    sheet, x = still.sheet, _left(still)
+    sheet.text(MARGIN, y + 13, short(name, 18 if still.tier else 15), look=BOLD)
     if not chips:
         sheet.text(x, y + 13, "empty", look=QUIET)
     for place, (text, fill) in enumerate(chips):
@@ -52,7 +79,10 @@ def draw_legend(still: Still, y: float) -> float:
     sheet, x = still.sheet, float(MARGIN)
     entries = ["fill: slots with tokens"]
     entries += ["hatched: reserved"] if still.rows else ["thick: shared"]
-    entries += [f"hatched: {still.pools[1][0]}"] if still.pools[1][1] else []
+    if still.tier:
+        entries += ["hatched: being copied there"]
+    elif still.pools[1][1]:
+        entries += [f"hatched: {still.pools[1][0]}"]
     if still.state.caching:
         entries += ["upper corner: cached", "grey: cached, unused"]
     entries += ["lower corner: computed"] if still.state.computed else []

@@ -35,8 +35,10 @@ def _row(still: Still, color: str, block: int, k: int, y: float, slot: float, he
     """A logical block, and its entry of the table."""
     sheet, x, table = still.sheet, MARGIN + 18, TABLE
     sheet.text(x - 5, y + 13, str(k), look=QUIET, anchor="end")
-    for fill in (color, HATCH)[: 1 + (block >= still.gpu)]:
-        sheet.rect(x, y, slot * here, ROW, fill)
+    due = still.cache.is_pending(block)
+    wide = here or still.size * due
+    for fill in (color, HATCH)[int(due) : 1 + (due or block >= still.gpu)]:
+        sheet.rect(x, y, slot * wide, ROW, fill)
         sheet.rect(table, y, 34, ROW, fill)
     for i in range(still.size):
         sheet.rect(x + i * slot, y, slot, ROW, edge=0.5)

@@ -71,13 +71,14 @@ def draw_boxes(still: Still) -> float:
                 sheet.text(at - 5, y + h, str(place * still.size), look=QUIET, anchor="end")
             still.box(first + place, at, y, w, h, across=still.rows)
             if named:
-                _named(still, first + place, at, y, w, h)
+                draw_name(still, first + place, at, y, w, h)
             if h <= 24:
                 still.kind(still.cache.group_of(first + place), at, y, w, h)
     return float(TOP + rows * pitch)
 
 
-def _named(still: Still, block: int, x: float, y: float, w: float, h: float) -> None:
+def draw_name(still: Still, block: int, x: float, y: float, w: float, h: float) -> None:
+    """A block's number, and where there is room how many own it, and who."""
     shared = still.refs.get(block, 0)
     look = f"{BOLD} {HALO}" if shared or block in still.cached else QUIET
     still.sheet.text(x + 3, y + 13, str(block), look=look)

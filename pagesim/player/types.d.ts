@@ -35,6 +35,20 @@ declare global {
   type State = Pages;
   type Spots = Places;
 
+  /** A copy between the GPU and a second tier, and its line in the picture. */
+  interface Job {
+    id: number;
+    kind: string; // store or load
+    request: Name;
+    pairs: number[][];
+    isFlushed: boolean;
+  }
+  interface Way {
+    points: [number, number][];
+    nodes: SVGElement[];
+    was?: SVGElement;
+  }
+
   /** A map that has every key it is asked for. */
   interface Whole<K, V> extends Map<K, V> {
     get(key: K): V;
@@ -165,6 +179,7 @@ declare global {
     group: Group | undefined;
     size: number;
     letter: string;
+    job: Name | undefined;
     after: number | undefined;
     lit: (number | undefined)[];
     words: string[];
@@ -212,6 +227,11 @@ declare module "./js/state.js" {
     nullBlock: number | null;
     queues: Map<string, Name[]>;
     requests: Map<Name, Name>;
+    perChunk: number;
+    jobs: Map<number, Job>;
+    ended: Job[];
+    deferred: Map<Name, number[]>;
+    loaded: Set<Name>;
   }
 }
 declare module "./js/model.js" {
@@ -221,6 +241,7 @@ declare module "./js/model.js" {
     events: PageEvent[];
     keyframes: State[];
     groups: Groups;
+    perChunk: number;
   }
 }
 declare module "./js/controls.js" {
@@ -239,6 +260,8 @@ declare module "./js/view.js" {
   interface Stage {
     shade: Mark | undefined;
     lit: Map<number, number>;
+    pending: Map<number, Job>;
+    step: number;
   }
 }
 declare module "./js/motion.js" {
@@ -249,6 +272,7 @@ declare module "./js/motion.js" {
     rows: Map<string, [number, number]>;
     lost: Box | null;
     of: Map<string, Box>;
+    ways: Map<number, Way>;
   }
   interface Motion {
     left: number;

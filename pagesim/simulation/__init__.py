@@ -7,8 +7,9 @@ rules for servers: `paged` and `fast_forward` for V0, `paged_v1` and `fast_forwa
 V1 with a second tier, and `baseline`, whose memory is in `baselines/`. `groups` says what groups
 take of a pool. `waste` says where the slots are, and `waste_groups` where they are in several
 groups; `outcomes` says what became of the requests, and `tier_use` what was copied. `cost_model` is
-the clock, and `link_clock` says when copies end. `recorded` shows a baseline in the player,
-`report` makes tables of runs, and `saved` reads what `pagesim simulate` wrote.
+the clock, and `link_clock` says when copies end. `observed` hears what a run tells of its blocks.
+`recorded` shows a baseline in the player, `report` makes tables of runs, and `saved` reads what
+`pagesim simulate` wrote.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline

@@ -20,6 +20,7 @@ FORMATS = {
     "pagesim sweep": "the output of pagesim sweep",
     "pagesim-trace/": "a recording of vLLM, for pagesim replay",
     "pagesim-v1-trace/": "a recording of vLLM, for pagesim replay",
+    "pagesim-kv-events/": "what a router hears",
 }
 """By how the format in the first line begins."""
 

@@ -5,7 +5,8 @@ journal into a ``log``, which has the rows that an engine wrote. ``events`` is h
 these rows, ``pages`` and ``seek`` give the state at a step, and ``search`` finds events. ``file``
 writes a run and ``reader`` reads it back. ``captions`` (for V0), ``captions_v1`` and
 ``captions_tier`` say in a sentence what happened and why. ``tiers`` lets a second tier join a
-recording. ``pair`` puts two runs on one page, and ``film`` adds what a kernel reads.
+recording. ``pair`` puts two runs on one page, ``film`` adds what a kernel reads, and ``heard``
+tells what a router would have heard.
 """
 
 from pagesim.journal.state import Group, Job, Queues, State, TableState, Tier

@@ -54,6 +54,7 @@ def record(subject: Recordable) -> Iterator[Timeline]:
     recording.listeners += 1
     log = recording.log
     run = Timeline(log, start=len(log), recording=recording)
+    run.notes = replace(run.notes, kv_events=_tells_routers(subject))
     try:
         yield run
     finally:
@@ -62,6 +63,13 @@ def record(subject: Recordable) -> Iterator[Timeline]:
         if not recording.listeners:
             journal.listen(None)
             recording.tables.clear()
+
+
+def _tells_routers(subject: Any) -> bool:
+    """Whether a pool of V1, or the one of a manager or a scheduler, keeps KV events."""
+    manager = getattr(subject, "kv_cache_manager", subject)
+    pool = getattr(manager, "block_pool", manager)
+    return getattr(pool, "enable_kv_cache_events", False) is True
 
 
 class Table:

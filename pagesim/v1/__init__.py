@@ -15,7 +15,7 @@ Which file answers which question, from the top down::
     mamba_manager                 The same for states. Where must a chunk end?
     block_pool                    Which blocks are taken, shared, cached, evicted?
     kv_cache_utils                What is a block, its hash, its key, the queue of free blocks?
-    kv_events                     What does a router hear of all this? How is it saved?
+    kv_events, kv_event_index     What does a router hear of all this? What does it know then?
     kv_cache_metrics              How long do blocks live, and how soon are they needed again?
     config, groups                What may a user choose, and what is refused?
     output, engine                What does a step tell the workers and the clients?

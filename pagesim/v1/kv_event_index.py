@@ -7,11 +7,11 @@ engine also tells that one copy is gone while others are still found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import lcm
-from typing import Any
 
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.v1.kv_events import (
     MEDIUM_GPU,
     AllBlocksCleared,
@@ -75,11 +75,15 @@ class RouterIndex:
         the last.
         """
         size = check_int("hash_block_size", hash_block_size, 1)
-        media, runs = list(media), {}
+        media, runs = list(media), dict[int, list[int]]()
         for group, block_size in self._sizes.items():
-            known: list[Mapping[Any, int]] = [self.copies.get((each, group), {}) for each in media]
+            known = [copies for place in media if (copies := self.copies.get((place, group)))]
             run, runs[group] = 0, [0]
-            for block_hash in block_hashes[block_size // size - 1 :: max(block_size // size, 1)]:
+            if block_size % size:
+                raise UsageError(
+                    f"hash_block_size must divide the {block_size} tokens of a block, not be {size}"
+                )
+            for block_hash in block_hashes[block_size // size - 1 :: block_size // size]:
                 run = run + 1 if any(block_hash in copies for copies in known) else 0
                 runs[group].append(run)
         step = lcm(*self._sizes.values())

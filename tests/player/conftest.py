@@ -31,6 +31,8 @@ MODULES = (
     "questions",
     "search",
     "rounds",
+    "heard",
+    "jobs",
 )  # those that need no document
 
 # One process for all tests: a line asks, a line answers.

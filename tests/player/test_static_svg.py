@@ -14,7 +14,7 @@ from pagesim.player.static_svg import static_svg
 from pagesim.player.still import Still
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
-from tests.player import samples
+from tests.player import samples, tiered
 from tests.timeline.scenes import told
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -175,3 +175,46 @@ def test_owners_fill_and_words_of_shared_cached_and_null_blocks() -> None:
     still.box(3, 0, 0, 8, 6, across=False)
     assert (0, 'fill="#D9D9D9"') in still.sheet.paths, "cached, and therefore full"
     assert ElementTree.fromstring(static_svg(head, state, "x")) is not None
+
+
+# -- a second tier ---------------------------------------------------------------------------------
+
+
+TIERED = {name: make() for name, make in tiered.RUNS.items()}
+LOADING = next(i + 1 for i, e in enumerate(TIERED["two"][1]) if e["event"] == "load")
+
+
+@pytest.mark.parametrize("name", TIERED)
+def test_the_second_tier_lies_below_the_gpu(name: str) -> None:
+    words = {}
+    for node in drawn(TIERED[name], LOADING).iter(f"{SVG}text"):
+        words.setdefault(node.text or "", float(node.attrib["y"]))
+    blocks = [words[f"{block}"] for block in (8, 9, 16)]
+    assert blocks[0] < blocks[1] == blocks[2]
+    assert "copy" in words and "x stores 6 blocks" in words and "b loads 2 blocks" in words
+    assert words["waiting"] < words["kv_holding_waiting"] < words["running"]
+
+
+def test_what_is_being_copied_is_hatched_and_has_a_line() -> None:
+    legend, rows = 1, 2 * 2  # b's two logical blocks, and their entries
+    before, after = (drawn(TIERED["two"], LOADING + more) for more in (-1, 0))
+    assert paths(before, fill="url(#cpu)") == legend + 6
+    assert paths(after, fill="url(#cpu)") == legend + 6 + 2 + rows
+    line = {"stroke-width": "1.7"}
+    assert (paths(before, **line), paths(after, **line)) == (6, 8)
+    assert paths(drawn(TIERED["two"], len(TIERED["two"][1])), **line) == 0
+
+
+def test_a_large_tier_is_drawn_small() -> None:
+    world = tiered.World(1000, 200, 4)
+    root = drawn(world.file(), 0)
+    assert "CPU pool: 200 chunks of 4 blocks, LRU" in texts(root)
+
+
+def test_a_second_tier_in_words() -> None:
+    head, events = TIERED["two"]
+    words = describe(head, samples.states(head, events)[LOADING])
+    assert "The CPU is a second tier of 4 chunks." in words
+    assert "b loads 2 blocks: 9 to 1, 10 to 2." in words
+    cache = CacheView.of(head, samples.states(head, events)[LOADING])
+    assert [block for block in range(17) if cache.is_pending(block)] == [1, 2, *range(11, 17)]

@@ -20,7 +20,6 @@ from pagesim.simulation import (
     PagedV1,
     Roofline,
     Simulation,
-    paged_requests,
     simulate,
 )
 from pagesim.simulation.cost_model import CostModel
@@ -30,8 +29,8 @@ from pagesim.simulation.tier_use import Copy
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.link import LINKS, Link
 from pagesim.v1 import CacheConfig, OffloadingConfig, SchedulerConfig
-from pagesim.workload import Request, request
-from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
+from pagesim.workload import Request
+from tests.simulation.test_what_a_step_costs import some_requests
 
 pytestmark = pytest.mark.ch09
 
@@ -246,9 +245,7 @@ def check_copies(server: Watched) -> None:
         assert copy.ends - copy.begins == pytest.approx(took)
 
 
-def test_every_run_ends_and_every_token_is_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
-    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
+def test_every_run_ends_and_every_token_is_accounted_for() -> None:
     seen: Counter[str] = Counter()
     for seed in range(CASES):
         *given, requests = some_case(random.Random(seed))

@@ -1,5 +1,6 @@
 // The pools: one cell per block, repainted only when its look changes.
 
+import { chunkGap } from "./layout.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
 import { nameText, short } from "./text.js";
@@ -25,7 +26,8 @@ export class Cells {
       const pool = +(id >= gpu),
         index = pool ? id - gpu : id,
         { columns } = pools[pool];
-      const x = pools[pool].x + (index % columns) * (cell.w + cell.gx);
+      const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * chunkGap(layout.per) : 0;
+      const x = pools[pool].x + (index % columns) * (cell.w + cell.gx) + aside;
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
       const g = svg("g", {
         transform: `translate(${x} ${y})`,
@@ -71,7 +73,9 @@ export class Cells {
       isNull = id === state.nullBlock;
     const group = isNull || !(refs || waiting) ? undefined : state.groups.list[state.group[id]];
     const size = group?.size ?? state.blockSize;
+    const job = this.stage.pending.get(id);
     const look = {
+      job: job && state.first(job.request),
       group,
       size,
       letter: group && state.groups.several ? group.letter : "",
@@ -86,9 +90,9 @@ export class Cells {
       chosen: selected?.kind === "block" && selected.value === id,
       slots: slots && detail === 3,
       lit: Array.from({ length: this.stage.lit.size && size }, (_, i) => this.stage.lit.get(id * state.blockSize + i)),
-      words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [],
+      words: detail > 1 && !job && (refs || waiting) ? state.tokensIn(id).map(label) : [],
     };
-    for (let i = refs && detail > 1 ? state.unknownIn(id) : 0; i > 0; i--) look.words.push("?");
+    for (let i = refs && detail > 1 && !job ? state.unknownIn(id) : 0; i > 0; i--) look.words.push("?");
     let key = Object.values(look).join();
     for (const owner of owners) key += `,${owner.place}`;
     if (cell.key === key) return;
@@ -114,7 +118,7 @@ export class Cells {
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
    * @param {any} cell @param {State} state @param {Owner[]} owners */
-  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group }) {
+  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group, job }) {
     const {
         contiguous,
         cell: { w, h, detail },
@@ -129,6 +133,12 @@ export class Cells {
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
     if (contiguous && !filled) return;
+    if (job !== undefined) {
+      const d = box(0, 0, w, h); // all of it is promised, nothing is there yet
+      fills.next({ d, class: "reserved", fill: this.stage.run.look(job).color });
+      fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
+      return;
+    }
     if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
       const each = (across ? h : w) / colors.length,
         whole = isNull || !filled;
@@ -140,7 +150,7 @@ export class Cells {
         if (owner?.pattern && detail < 2) fills.next({ d, class: "round", fill: owner.pattern }); // it has no name
       });
     }
-    if (id >= state.numGpu && filled) {
+    if (id >= state.numGpu && filled && !state.perChunk) {
       const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
@@ -269,7 +279,7 @@ export class Cells {
         `${id}`,
       );
       const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
-      if (times && room) this.put(cell, w - 2, 9, "tiny end halo", times);
+      if (times && room && !this.stage.layout.per) this.put(cell, w - 2, 9, "tiny end halo", times);
       return;
     }
     this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);

@@ -2,6 +2,7 @@
 
 import { Stage } from "./view.js";
 import { Curve } from "./occupancy.js";
+import { jobText, waitsFor } from "./jobs.js";
 import { follow, wayOf } from "./trace.js";
 import { Predict } from "./predict.js";
 import { Panel } from "./panel.js";
@@ -58,6 +59,7 @@ export class Player {
     root.dataset.units = units;
     this.stage = new Stage(run, this.label, units, this.linked);
     if (run.groups.several) root.dataset.groups = run.groups.list.length;
+    if (run.perChunk) root.dataset.tier = run.perChunk;
     root.dataset.upright = this.stage.layout.narrow;
     this.curve = new Curve(run, (step) => this.go(step), units);
     panel.picture.replaceChildren(this.stage.node);
@@ -114,7 +116,7 @@ export class Player {
     }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.spots.keep(),
+    const before = this.stage.keep(),
       pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
     if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
@@ -210,7 +212,10 @@ export class Player {
     let stands = "";
     for (const [key, names] of state.queues) {
       const request = names.find((one) => state.first(one) === name);
-      if (request !== undefined) stands = ` Its request ${request} is ${key}.`;
+      if (request === undefined) continue;
+      const jobs = [...state.jobs.values()].filter((job) => job.request === request).map((job) => jobText(state, job)),
+        why = jobs.length ? "" : waitsFor(state, request);
+      stands = ` Its request ${request} is ${key}${why && `: ${why}`}.${jobs.map((text) => ` ${text}.`).join("")}`;
     }
     if (!table) return `${nameText(name)} holds no blocks at this step.${stands}`;
     const tokens = table.tokens.slice(Math.max(table.known - 12, 0), table.known).map(this.label);

@@ -1,5 +1,6 @@
 // What an event does to the state.
 
+import { begin, end, wait } from "./jobs.js";
 import { isCount, list, wrong } from "./read.js";
 import { CACHED, COMPUTED } from "./state.js";
 
@@ -115,6 +116,8 @@ const EFFECTS = new Map(
         s.flags[b] |= COMPUTED;
       },
     },
+    begin: { sign: "\u21e2", word: "being copied", asked: [], apply: begin },
+    end: { sign: "\u21a6", word: "copied", asked: [], apply: end },
     lookup: { sign: "?", word: "asked", asked: [], apply: checkLookup },
     null: {
       sign: "\u2205",
@@ -150,11 +153,22 @@ for (const [kind, { asked }] of EFFECTS) {
 
 /** Whether an effect tells what some groups found. @param {Effect} effect */
 export const isLookup = ([kind]) => kind === "lookup";
-/** The blocks an effect names: a lookup names none. @param {Effect} effect */
-export const blocksOf = ([kind, a, b]) => (TWO_BLOCKS.has(kind) ? [a, b] : kind === "lookup" ? [] : [a]);
+/** Whether it only says where what a block of the second tier will hold comes from.
+ * @param {State} s @param {any[]} effect */
+export const isPromise = (s, [kind, id]) => kind === "write" && s.isCopy(id);
+/** The blocks an effect names: a lookup names none, nor does the end of a copy. @param {Effect} effect */
+export const blocksOf = ([kind, a, b, , pairs]) =>
+  TWO_BLOCKS.has(kind)
+    ? [a, b]
+    : kind === "begin"
+      ? list(pairs, "pairs").flat()
+      : ["lookup", "end"].includes(kind)
+        ? []
+        : [a];
 
 export function apply(s, event, step) {
   s.gaps = new Map();
+  s.ended = [];
   for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
   for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
   if (s.groups.several) for (const [name, , ids] of event.tables) s.gather(name, list(ids, "a table's ids"));
@@ -171,4 +185,5 @@ export function apply(s, event, step) {
   for (const name of event.closed) s.tables.delete(name);
   for (const move of event.queues) s.move(move);
   s.proceed(event);
+  if (s.perChunk) wait(s, event);
 }

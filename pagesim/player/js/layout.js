@@ -15,7 +15,11 @@ export const LANE = 20; // a table of several groups, and what its kind answers 
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
+const BETWEEN = 40, // from a pool to one below it
+  FLIGHT = 52, // and where copies are under way between them
+  BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
+const MORE = 24; // with a second tier
 const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
 const TALL = 900,
   LINKED = 360; // a phone scrolls; beside another run, both are to be seen
@@ -72,17 +76,33 @@ function stretch({ gpu, room, height }) {
   return null;
 }
 
+/** The room between two chunks of the second tier, if they have several blocks. */
+export const chunkGap = (per) => (per > 1 ? 7 : 0);
+
+/** How many blocks of the second tier stand in a row: whole chunks, or a part of one. */
+function chunked({ w, gx }, cpu, room, per) {
+  const gap = chunkGap(per),
+    chunks = Math.floor((room + gx + gap) / (per * (w + gx) + gap));
+  return Math.min(cpu, chunks ? chunks * per : Math.max(Math.floor((room + gx) / (w + gx)), 1));
+}
+
 /** @returns {Grid} */
-function boxes({ gpu, cpu, full, room, height, between, narrow, several }) {
+function boxes({ gpu, cpu, full, room, height, between, stacked, several, per }) {
   let found = { ...PLAIN, ...CELLS[CELLS.length - 1], g: 1, c: 1, rows: gpu + cpu };
   for (const plain of CELLS) {
     const cell = several && plain.detail === 1 ? { ...plain, w: plain.w + 10 } : plain; // beside its number a letter
     const columns = Math.floor((room - between + cell.gx) / (cell.w + cell.gx));
     let best = { g: 0, c: 0, rows: Infinity };
-    for (let g = 1; g <= Math.min(columns - (cpu && !narrow ? 1 : 0), gpu || 1); g++) {
-      const c = !cpu ? 1 : narrow ? g : Math.min(columns - g, Math.max(2, g), cpu);
-      const rows = narrow ? Math.ceil(gpu / g) + Math.ceil(cpu / c) : rowsOf(gpu, cpu, g, c);
-      const wide = full && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
+    for (let g = 1; g <= Math.min(columns - (cpu && !stacked ? 1 : 0), gpu || 1); g++) {
+      const c = !cpu
+        ? 1
+        : per
+          ? chunked(cell, cpu, room, per)
+          : stacked
+            ? g
+            : Math.min(columns - g, Math.max(2, g), cpu);
+      const rows = stacked ? Math.ceil(gpu / g) + Math.ceil(cpu / c) : rowsOf(gpu, cpu, g, c);
+      const wide = full && !per && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
       const odd = gpu >= 64 && g % 8 && columns >= 10; // many: rows that begin at round ids
       if (c > 0 && !wide && !odd && rows <= best.rows) best = { g, c, rows };
     }
@@ -130,14 +150,16 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     cpu = header.num_cpu_blocks,
     { several } = run.groups,
     size = several ? Math.max(...run.groups.list.map((one) => (one.state ? 1 : one.size))) : header.block_size;
+  const per = run.perChunk,
+    stacked = narrow || per > 0; // the second tier lies below the GPU, one level lower
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
-  const queues = most.queued ? (header.queues.length + Number(run.updates)) * QUEUE + 6 : 0;
+  const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8;
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64)
     : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / width;
-  const room = (narrow ? tall : STAGE) - HEAD - below - legend;
+  const room = (narrow ? tall : STAGE + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
@@ -161,7 +183,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);
   const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36),
-    between = cpu && !narrow ? 34 : 0;
+    between = cpu && !stacked ? 34 : 0;
   const asked = {
     gpu,
     cpu,
@@ -170,23 +192,26 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     several,
     full,
     narrow,
+    stacked,
+    per,
     between,
     room: width - MARGIN - poolsX,
-    height: narrow ? tall : Math.max(room - 14, tables),
+    height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0),
   };
-  const cell = (contiguous && stretch(asked)) || ((full || several) && strips(asked)) || boxes(asked);
+  const cell = (contiguous && stretch(asked)) || ((full || several) && !per && strips(asked)) || boxes(asked);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
   const gpuRows = Math.ceil(gpu / cell.g);
   const pools = [
     { x: poolsX + before, y: firstY + 12, columns: cell.g },
-    narrow
-      ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 40, columns: cell.c }
+    stacked
+      ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + (per ? FLIGHT - cell.gy : BETWEEN), columns: cell.c }
       : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c },
   ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
-  const body = Math.max(tables, bottom(0, gpu), bottom(1, cpu), 100);
+  const heading = per ? BELOW - cell.gy : 0,
+    body = Math.max(tables, bottom(0, gpu), bottom(1, cpu) + heading, 100);
   return {
     width,
     narrow,
@@ -199,6 +224,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     entry,
     cell,
     pools,
+    bottom: HEAD + bottom(1, cpu) + heading,
     lists,
     body,
     lines,
@@ -208,8 +234,9 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     legend,
     height: HEAD + body + below + legend,
     several,
+    per,
     lanes: several ? lanesOf(run, left, narrow) : { x: 0, unit: 0, room: 0 },
-    em: narrow ? 7.4 : several ? 6.4 : 5.6, // the width of a letter of the legend
-    fits: fits(narrow, several),
+    em: narrow ? 7.4 : several || per ? 6.4 : 5.6, // the width of a letter of the legend
+    fits: fits(narrow, several || per > 0),
   };
 }

@@ -39,7 +39,10 @@ export function drawLegend(stage, state, event, changed) {
   );
   const hatch = both(box("grey"), box("thin", "url(#ps-hatch)"));
   if (layout.contiguous) entry("hatched: reserved", hatch);
-  if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
+  if (run.perChunk) {
+    entry("hatched: being copied there", hatch);
+    if (run.perChunk > 1) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
+  } else if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
   const { several, list } = run.groups;
   const told = new Set(); // where letters have no room, groups that look the same are named once

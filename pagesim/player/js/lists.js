@@ -21,7 +21,7 @@ export function drawLists(stage, state, changed, view) {
       drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next" });
     }
     if (!number && state.nullBlock !== null) {
-      const text = layout.narrow ? "is null" : "is the null block: it is never handed out";
+      const text = layout.narrow || layout.per ? "is null" : "is the null block: it is never handed out";
       under.text(layout.width - MARGIN, y - 5, `block ${state.nullBlock} ${text}`, "end muted small");
     }
     y += LIST;

@@ -2,10 +2,10 @@
  * The player: steps through a timeline file, forwards and backwards, without dependencies.
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
- * rounds.js and model.js understand the file, layout.js places things, view.js, queues.js and
- * occupancy.js draw (of several groups lanes.js and lookup.js), and controls.js knows what is shown;
- * panel.js is what stands around the picture, input.js what a reader does with it. A page contains
- * all of them as one script: bundle/player.js, made by `make web`.
+ * jobs.js, rounds.js and model.js understand the file, layout.js places things, view.js, queues.js and
+ * occupancy.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js), and
+ * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader
+ * does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -15,7 +15,8 @@
  *   .pagesim-player          the root: data-step, data-steps, data-theme (light | dark), data-ready
  *                            (true | error), data-predict (on | off), data-asking (index of the event
  *                            that the open question is about: the step that is shown), data-groups
- *                            (how many, if several), data-round (how many answers of a lookup are shown)
+ *                            (how many, if several), data-tier (the blocks of a chunk, if there is a second
+ *                            tier), data-round (how many answers of a lookup are shown)
  *   [data-action="…"]        first prev play next last goto speed-1 speed-2 speed-3 predict skip none done
  *                            prev-schedule next-schedule (only where a scheduler was recorded)
  *                            search search-prev search-next sel-prev sel-next sel-clear

@@ -26,6 +26,7 @@ export class Run {
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
     const state = State.begin(header);
     this.groups = state.groups;
+    this.perChunk = state.perChunk;
     for (const name of known) this.place(name);
     this.survey(state);
     this.keyframes.push(state.copy());

@@ -1,10 +1,11 @@
 // Motion: what a step moves is seen on its way. The picture underneath is already finished; ghosts
 // move over it, animated by the browser, and disappear as soon as the reader does something else.
 
+import { isPromise } from "./effects.js";
 import { svg } from "./svg.js";
 
 export const DURATION = 380; // milliseconds
-const MOST = 24; // ghosts at once
+export const MOST = 24; // ghosts at once
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Where things are in a picture that has been drawn: [x, y, width, height] each. */
@@ -20,6 +21,7 @@ export class Spots {
     this.chips = new Map();
     this.rows = new Map();
     this.of = new Map();
+    this.ways = new Map(); // of copies under way, by their targets
     this.lost = null; // what an answer takes from a candidate
     return this;
   }
@@ -50,9 +52,11 @@ export class Motion {
     const {
         cells: { at },
       } = this.stage,
-      cell = (id) => this.cellSpot(id);
+      cell = (id) => this.cellSpot(id),
+      state = this.stage.run.at(this.stage.step);
     for (const [kind, block, ...rest] of event.effects) {
-      if (!at[block]) continue;
+      if (kind === "begin") for (const [, target] of rest[2]) this.grow(after.ways.get(target));
+      if (["begin", "end"].includes(kind) || !at[block] || isPromise(state, [kind, block])) continue;
       if (kind === "take" || kind === "hit") {
         this.carry(this.chip(`${block}`), before.lists.get(block), after.entries.get(block) ?? cell(block));
         this.rise(block);
@@ -62,6 +66,9 @@ export class Motion {
         this.carry(this.likeness(rest[0]), cell(block), cell(rest[0]));
         this.rise(rest[0]);
       } else if (kind === "write") this.write(block, rest[0], rest[1], rest[2]);
+    }
+    for (const { pairs } of state.ended) {
+      for (const [source, target] of pairs) this.arrive(before.ways.get(target), source, target);
     }
     for (const [what, , , request] of event.queues ?? []) {
       if (what === "enter") this.carry(this.chip(""), before.chips.get(request), after.chips.get(request));
@@ -108,6 +115,41 @@ export class Motion {
         () => ghost.remove(),
         () => {},
       );
+  }
+
+  /** The line of a copy grows towards its target, where nothing arrives yet. @param {Way | undefined} way */
+  grow(way) {
+    if (!way || this.left-- <= 0) return;
+    const line = this.node.appendChild(svg("path", { d: `M${way.points.join("L")}`, class: "growing", pathLength: 1 }));
+    for (const node of way.nodes) node.animate({ opacity: [0, 0] }, this.duration);
+    line.animate({ strokeDashoffset: [1, 0] }, { duration: this.duration, easing: "ease-in-out" }).finished.then(
+      () => line.remove(),
+      () => {},
+    );
+  }
+
+  /** What was copied comes to the end of its way: until then its target looks as before.
+   * @param {Way | undefined} way */
+  arrive(way, source, target) {
+    if (!way || this.left-- <= 0) return;
+    const { points, was } = way,
+      line = svg("path", { d: `M${points.join("L")}`, class: "copy" }),
+      chip = this.chip(`${source}`),
+      [x, y] = this.cellSpot(target),
+      parts = points.map(([px, py], i) => (i ? Math.hypot(px - points[i - 1][0], py - points[i - 1][1]) : 0)),
+      whole = parts.reduce((sum, part) => sum + part, 0) || 1;
+    let gone = 0;
+    const frames = points.map(([px, py], i) => {
+      gone += parts[i];
+      return { transform: `translate(${px - 13}px, ${py - 8}px)`, offset: Math.min(gone / whole, 1) };
+    });
+    was?.setAttribute("transform", `translate(${x} ${y})`);
+    const ghosts = [was, line, chip].filter(Boolean);
+    this.node.append(...ghosts);
+    chip.animate(frames, { duration: this.duration, easing: "ease-in-out" }).finished.then(
+      () => ghosts.forEach((ghost) => ghost.remove()),
+      () => {},
+    );
   }
 
   /** A cell appears when its content arrives. */

@@ -87,7 +87,13 @@ export class Pair {
       bySchedule = runs.every(({ schedules }) => schedules.length > 0);
     this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
     if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);
-    this.tallies = runs.map((run) => new Tally(run));
+    this.tallies = runs.map(
+      (run) =>
+        new Tally(
+          run,
+          runs.some(({ perChunk }) => perChunk > 0),
+        ),
+    );
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
     this.link(0);

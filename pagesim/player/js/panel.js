@@ -1,7 +1,9 @@
 // What stands around the picture: the buttons, the inputs, and the texts about a step.
 
-import { CHANGES, EXAMPLE, TWO_BLOCKS, isLookup, wordOf } from "./effects.js";
+import { CHANGES, EXAMPLE, TWO_BLOCKS, isLookup, isPromise, wordOf } from "./effects.js";
+import { forRouters } from "./heard.js";
 import { button, html } from "./html.js";
+import { begins, jobText } from "./jobs.js";
 import { roundInWords } from "./rounds.js";
 import { dials, shadesOf } from "./marks.js";
 import { shares } from "./occupancy.js";
@@ -233,13 +235,17 @@ export class Panel {
     );
     const byKind = new Map();
     for (const effect of event.effects) {
-      if (isLookup(effect)) continue;
+      if (isLookup(effect) || isPromise(state, effect) || ["begin", "end"].includes(effect[0])) continue;
       if (effect[0] === "null" && run.groups.several) continue;
       let text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
       const gap = state.gaps.get(effect[1]);
       if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
+    const begun = [...state.jobs.values()].filter(({ id }) => begins(event, id)),
+      inWords = (jobs) => jobs.map((job) => jobText(state, job));
+    if (begun.length) byKind.set("begin", inWords(begun));
+    if (state.ended.length) byKind.set("end", inWords(state.ended));
     const empty = run.groups.several ? emptied(state, event) : [];
     if (empty.length) byKind.set("null", empty);
     this.changes.replaceChildren(
@@ -254,8 +260,9 @@ export class Panel {
       ...this.shades(event),
       ...this.dials(event),
     );
-    const way = wayOf(event);
-    if (way) this.changes.append(html("span", {}, way));
+    for (const words of [wayOf(event), forRouters(run, event, state)]) {
+      if (words) this.changes.append(html("span", {}, words));
+    }
   }
 
   /** The marks that shade the picture, one at a time: a button for each where there are several.

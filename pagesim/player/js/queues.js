@@ -1,5 +1,7 @@
 // The scheduler's queues: the requests that wait, run, or were swapped out.
 
+import { drawJobs } from "./copies.js";
+import { waitsFor } from "./jobs.js";
 import { MARGIN, QUEUE } from "./layout.js";
 import { nameText, requestText, short } from "./text.js";
 
@@ -18,10 +20,12 @@ export function drawQueues(stage, state, event, view, top) {
   );
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
   const brief = run.most.queued > 10; // many: sequences only; the selected one is shown with its request
-  [...state.queues].forEach(([key, names], row) => {
-    const y = top + row * QUEUE;
-    under.text(MARGIN, y + 12, key, "strong");
-    if (names.length > 1) under.text(left - 8, y + 12, `${names.length}`, "end muted");
+  inOrder([...state.queues]).forEach(([key, names], row) => {
+    const y = top + row * QUEUE,
+      [, begins, rest] = key.length > 12 ? (/^(.{1,11}_)(.+)$/.exec(key) ?? []) : []; // a long name takes two lines
+    if (rest) under.text(MARGIN, y + 5, begins, "strong");
+    under.text(MARGIN, y + (rest ? 17 : 12), rest ?? key, "strong");
+    if (names.length > 1) under.text(left - 8, y + (rest ? 17 : 12), `${names.length}`, "end muted");
     if (!names.length) under.text(left, y + 12, "empty", "muted");
     let x = left,
       i = 0;
@@ -31,8 +35,9 @@ export function drawQueues(stage, state, event, view, top) {
       const computes = tokens.has(names[i]);
       const name = brief ? nameText(first) : requestText(names[i], first);
       const sign = view.differ.has(first) ? "\u2260 " : "",
-        again = state.preempted.has(names[i]) ? " \u21ba" : "";
-      const text = sign + short(name, 18) + again + (computes ? ` +${tokens.get(names[i])}` : "");
+        again = state.preempted.has(names[i]) ? " \u21ba" : "",
+        why = waitsFor(state, names[i]);
+      const text = sign + short(name, 18) + again + (computes ? ` +${tokens.get(names[i])}` : why && ` ${why}`);
       const width = text.length * (computes ? 7.5 : 6.7) + 20,
         more = i + 1 < names.length ? 56 : 0;
       stage.spots.chips.set(names[i], [x, y, width, 16]);
@@ -50,7 +55,16 @@ export function drawQueues(stage, state, event, view, top) {
     const hidden = [...Array(names.length - i).keys()].some((k) => entered.has(`${key} ${i + k}`));
     if (hidden) over.rect(x - 1, y - 2, 46, 20, "frame");
   });
-  if (run.updates) drawFlight(stage, state, event, top + state.queues.size * QUEUE);
+  const ends = top + state.queues.size * QUEUE;
+  if (run.updates) drawFlight(stage, state, event, ends);
+  if (run.perChunk) drawJobs(stage, state, event, ends + Number(run.updates) * QUEUE);
+}
+
+/** The queues as a request passes through them: who waits with blocks stands between waiting and running. */
+function inOrder(queues) {
+  const [first, ...others] = queues,
+    holding = others.filter(([key]) => key === "kv_holding_waiting");
+  return holding.length ? [first, ...holding, ...others.filter((one) => !holding.includes(one))] : queues;
 }
 
 /** Whether a step in flight computes for nothing: its request has left. @param {State} state */

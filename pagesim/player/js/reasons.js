@@ -84,6 +84,7 @@ function whyTaken(s, event, [b, ...rest]) {
     return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${written} are written now.`;
   }
   if (ANSWERS.get("evicted")({ effects: earlier }).includes(b)) {
+    if (s.isCopy(b)) return `No chunk was free: the second tier gives up ${b}, and forgets what it held.`;
     const who =
       list === s.listNames[0]
         ? `Block ${b} is at ${at} of the ${word}: it`

@@ -1,6 +1,7 @@
 // The state of the pages at one step.
 
 import { Groups } from "./groups.js";
+import { begin, perChunk } from "./jobs.js";
 import { isCount, isName, list, wrong } from "./read.js";
 import { nameText } from "./text.js";
 
@@ -45,10 +46,16 @@ export class State {
     }
     for (const id of list(given.cached ?? [], "cached")) s.flags[s.block(id)] |= CACHED;
     for (const id of list(given.computed ?? [], "computed")) s.flags[s.block(id)] |= COMPUTED;
+    s.perChunk = perChunk(header); // the CPU blocks of a chunk, where they are a second tier
+    s.jobs = new Map(); // the copies under way: job → {id, kind, request, pairs, isFlushed}
+    s.ended = []; // those that the last step has ended
+    s.deferred = new Map(); // requests passed over → the jobs that were under way then
+    s.loaded = new Set(); // requests whose load has ended, and who wait
     s.nullBlock = given.null == null ? null : s.block(given.null);
     const queues = list(given.queues ?? [], "queues");
     s.queues = new Map(header.queues.map((name, i) => [name, list(queues[i] ?? [], name).filter(isName)]));
     s.requests = new Map(list(given.requests ?? [], "requests").filter((row) => list(row, "requests").every(isName)));
+    for (const [id, ...job] of list(given.jobs ?? [], "jobs")) begin(s, id, job);
     for (const [name, ids, tokens, written] of list(given.tables ?? [], "tables")) {
       s.open(
         name,
@@ -290,6 +297,17 @@ export class State {
     return this.tablesOf(name).some(({ ids }) => ids.some((id) => id >= this.numGpu));
   }
 
+  /** The blocks to which something is copied that is not there yet, and by which job. */
+  get pending() {
+    const found = new Map();
+    for (const job of this.jobs.values()) for (const [, target] of job.pairs) found.set(target, job);
+    return found;
+  }
+  /** Whether a block is in the second tier, where it has a copy and no table. */
+  isCopy(id) {
+    return this.perChunk > 0 && id >= this.numGpu;
+  }
+
   /** The sequence that stands for a request: its first one, if that is known. */
   first(request) {
     return this.groups.owner(this.requests.get(request) ?? request);
@@ -312,6 +330,9 @@ export class State {
       null: this.nullBlock,
       queues,
       ...(requests.length ? { requests } : {}),
+      ...(this.perChunk
+        ? { jobs: [...this.jobs.values()].map((job) => [job.id, job.kind, job.request, job.pairs]) }
+        : {}),
     };
   }
 }

@@ -64,7 +64,7 @@ export class Layer {
   }
 
   path(d, className, stroke = "none", fill = "none") {
-    this.kinds.path.next({ d, class: className, stroke, fill });
+    return this.kinds.path.next({ d, class: className, stroke, fill });
   }
 
   /** @param {Hit | null} hit */

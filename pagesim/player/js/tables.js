@@ -33,7 +33,7 @@ export function drawTables(stage, state, event, changed, view) {
     return;
   }
   const plugs = tablesInFull(stage, state, changed, view);
-  const moves = event?.effects.some(([what]) => what === "move"); // then its arrows come first
+  const moves = state.jobs.size > 0 || event?.effects.some(([what]) => what === "move"); // then its arrows come first
   const { kind, value } = view.selected ?? {};
   if (plugs.length) wires(stage, plugs, (id) => moves || (kind === "block" && value !== id));
 }
@@ -76,10 +76,13 @@ function tablesInFull(stage, state, changed, view) {
       const cpu = id >= state.numGpu,
         dropped = id === state.nullBlock;
       const here = dropped ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
-      const pick = { block: id };
+      const pick = { block: id },
+        due = stage.pending.has(id), // not there yet
+        hatched = cpu || due,
+        wide0 = slot * (here || (due ? size : 0));
       layer.text(x - 4, y + 12, `${k}`, "end muted");
-      if (here) layer.rect(x, y, slot * here, ROW, faded ? "dim" : "", color, pick);
-      if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
+      if (wide0) layer.rect(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", color, pick);
+      if (wide0 && hatched) layer.rect(x, y, wide0, ROW, "hatched", "url(#ps-hatch)", pick);
       for (let i = 0; i < size; i++) {
         const shade = stage.lit.get(id * size + i);
         if (shade !== undefined) layer.rect(x + i * slot, y, slot, ROW, `lit lit-${shade}`);
@@ -93,7 +96,7 @@ function tablesInFull(stage, state, changed, view) {
           text = at < table.known ? stage.label(table.tokens[at]) : "?";
         const sized = stage.layout.fits(text, slot - 2);
         if (sized === null) continue;
-        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
+        if (hatched) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
         else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, word);
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
@@ -102,10 +105,10 @@ function tablesInFull(stage, state, changed, view) {
       stage.spots.of.set(key, [tableX, y, wide, ROW]);
       stage.spots.rows.set(key, [x, y]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
-      layer.rect(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
-      if (cpu) layer.rect(tableX, y, wide, ROW, "thin", "url(#ps-hatch)", pick);
+      layer.rect(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped || due ? "none" : color, pick);
+      if (hatched) layer.rect(tableX, y, wide, ROW, "thin", "url(#ps-hatch)", pick);
       layer.rect(tableX + wide, y, counts, ROW, "thin", "transparent", pick);
-      if (cpu) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
+      if (hatched) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
       else layer.text(tableX + wide / 2, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
       layer.text(tableX + wide + counts / 2, y + 12.5, `${here}`, "mid", pick);
       if (changed.has(id) && !changed.has(table.ids[k - 1])) {
@@ -303,7 +306,8 @@ function line(stage, table, y, state, concerned, changed, view) {
   let fills = "",
     thin = "",
     thick = "",
-    crossed = "";
+    crossed = "",
+    due = ""; // not there yet
   kept.forEach((id, i) => {
     const x = left + i * (width + 1);
     if (id === null) {
@@ -317,7 +321,8 @@ function line(stage, table, y, state, concerned, changed, view) {
     stage.spots.of.set(`${table.name} ${k}`, [x, y + 1, width, 15]);
     const here = id === state.nullBlock ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
     const high = Math.round((150 * here) / size) / 10;
-    if (high) fills += `M${x} ${y + 16}v${-high}h${width}v${high}z`;
+    if (stage.pending.has(id)) due += `M${x} ${y + 1}h${width}v15h${-width}z`;
+    else if (high) fills += `M${x} ${y + 16}v${-high}h${width}v${high}z`;
     if (id === state.nullBlock) crossed += `M${x} ${y + 1}l${width} 15M${x} ${y + 16}l${width} -15`;
     const edge = `M${x} ${y + 1}h${width}v15h${-width}z`;
     if (state.refs[id] > 1) thick += edge;
@@ -328,6 +333,8 @@ function line(stage, table, y, state, concerned, changed, view) {
   });
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
   layer.path(fills, faded, "none", look.color);
+  if (due) layer.path(due, "reserved", "none", look.color);
+  if (due) layer.path(due, faded, "none", "url(#ps-hatch)");
   layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");
   layer.path(thin, "thin");
   layer.path(thick, "thick");

@@ -6,15 +6,22 @@ import { nameText, plural, short } from "./text.js";
 /** Counts the hits and preemptions of a run up to each of its steps. */
 export class Tally {
   /** @param {Run} run */
-  constructor(run) {
+  constructor(run, copies = false) {
     let hits = 0,
-      preemptions = 0;
+      preemptions = 0,
+      out = 0,
+      back = 0;
     this.run = run;
-    this.sums = [[0, 0]];
+    this.copies = copies; // whether to tell how many blocks went to another pool and came back
+    this.sums = [[0, 0, 0, 0]];
     for (const { event, effects } of run.events) {
-      for (const effect of effects) if (effect[0] === "hit") hits += effect[4] || 0;
+      for (const [kind, a, b, , more] of effects) {
+        if (kind === "hit") hits += more || 0;
+        if (kind === "move") [out, back] = a < b ? [out + 1, back] : [out, back + 1];
+        if (kind === "begin") [out, back] = b === "store" ? [out + more.length, back] : [out, back + more.length];
+      }
       preemptions += Number(event === "preempt");
-      this.sums.push([hits, preemptions]);
+      this.sums.push([hits, preemptions, out, back]);
     }
   }
 
@@ -23,7 +30,7 @@ export class Tally {
     const { run } = this,
       { header } = run,
       state = run.at(step),
-      [hits, preemptions] = this.sums[step];
+      [hits, preemptions, out, back] = this.sums[step];
     const queue = (name) => (state.queues.get(name) ?? []).map((request) => nameText(state.first(request)));
     const running = queue("running"),
       ended = run.schedules.filter((event) => event < step).length;
@@ -32,10 +39,11 @@ export class Tally {
     if (run.clock.length) line.set("time", `${(run.clock[ended - 1] ?? 0).toFixed(2)} s`);
     if (state.queues.size) {
       line.set("runs", running.length ? `${running.length}: ${short(running.join(" "), 40)}` : "nothing");
-      line.set("waits", `${queue("waiting").length}`);
+      line.set("waits", `${queue("waiting").length + queue("kv_holding_waiting").length}`);
     }
     line.set("hits", header.caching ? plural(hits, "token") : "no caching");
     line.set("preemptions", `${preemptions}`);
+    if (this.copies) line.set("GPU \u2192 CPU", plural(out, "block")).set("CPU \u2192 GPU", plural(back, "block"));
     return line.set("blocks held", `${state.held} of ${state.usable}`);
   }
 }

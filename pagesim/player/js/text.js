@@ -44,6 +44,13 @@ export function describeBlock(run, s, id, label) {
     size = s.sizeOf(id);
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
   const marks = [];
+  for (const job of s.jobs.values()) {
+    for (const [from, to] of job.pairs.filter((pair) => pair.includes(id))) {
+      marks.push(
+        `${job.kind === "store" ? "being stored" : "being loaded"} ${to === id ? `from ${from}` : `to ${to}`}`,
+      );
+    }
+  }
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
   const facts = marks.join(", "),
@@ -55,6 +62,16 @@ export function describeBlock(run, s, id, label) {
     const place = s.placeOf(id),
       stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
     return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
+  }
+  if (s.isCopy(id)) {
+    const { name } = s.content[id] ?? {},
+      loads = s.refs[id] - 1,
+      words = s.pending.has(id) ? "" : s.tokensIn(id).map(label).join(" "),
+      of = name === undefined ? "a copy" : `a copy of what ${nameText(s.groups.owner(name))} computed`;
+    return (
+      `${where}, chunk ${Math.floor((id - s.numGpu) / s.perChunk)}: ${of}${words && `: ${words}`}, `
+      + `${since(s.taken[id])}${loads ? `; ${plural(loads, "load")} read${loads > 1 ? "" : "s"} it` : ""}.${tail}`
+    );
   }
   const owners = [];
   /** @type {unknown[]} */

@@ -1,27 +1,33 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
-import { TWO_BLOCKS, isLookup } from "./effects.js";
+import { chunksText, drawChunks, drawCopies } from "./copies.js";
+import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
 import { drawLists } from "./lists.js";
 import { litSlots, shadesOf } from "./marks.js";
 import { PATTERNS } from "./model.js";
-import { Motion, Spots } from "./motion.js";
+import { MOST, Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
 import { drawQueues } from "./queues.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
 
-/** Block → the kinds of an event's effects on it. @param {PageEvent | null} event */
-function changesOf(event) {
+/** Block → the kinds of an event's effects on it, with the copies that it ended.
+ * @param {PageEvent | null} event @param {State} state */
+function changesOf(event, state) {
   const changed = new Map();
   for (const effect of event?.effects ?? []) {
     const kinds = (id) => changed.get(id) ?? changed.set(id, new Set()).get(id);
-    if (isLookup(effect)) continue;
-    if (TWO_BLOCKS.has(effect[0])) kinds(effect[2]).add(effect[0]);
+    if (isLookup(effect) || effect[0] === "end" || isPromise(state, effect)) continue;
+    if (effect[0] === "begin") for (const [, target] of effect[4]) kinds(target).add("begin");
+    else if (TWO_BLOCKS.has(effect[0])) kinds(effect[2]).add(effect[0]);
     else kinds(effect[1]).add(effect[0]);
+  }
+  for (const { pairs } of state.ended) {
+    for (const [, target] of pairs) changed.set(target, (changed.get(target) ?? new Set()).add("end"));
   }
   return changed;
 }
@@ -66,18 +72,20 @@ export class Stage {
       }),
     );
     stripes.append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" }));
-    const head = defs.appendChild(
-      svg("marker", {
-        id: "ps-head",
-        viewBox: "0 0 8 8",
-        refX: 7,
-        refY: 4,
-        markerWidth: 5,
-        markerHeight: 5,
-        orient: "auto-start-reverse",
-      }),
-    );
-    head.append(svg("path", { d: "M0 0L8 4L0 8z", class: "arrowhead" }));
+    for (const [id, name] of [["ps-head", "arrowhead"], ...(this.run.perChunk ? [["ps-way", "wayhead"]] : [])]) {
+      const head = defs.appendChild(
+        svg("marker", {
+          id,
+          viewBox: "0 0 8 8",
+          refX: 7,
+          refY: 4,
+          markerWidth: 5,
+          markerHeight: 5,
+          orient: "auto-start-reverse",
+        }),
+      );
+      head.append(svg("path", { d: "M0 0L8 4L0 8z", class: name }));
+    }
   }
 
   headings() {
@@ -112,8 +120,9 @@ export class Stage {
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
       const x = pools[i].x - cell.before,
-        y = pools[i].y - 23;
-      put(x, y, "heading", `${header.pool_names[i]} ${what}`);
+        tier = i && layout.per ? `: ${chunksText(run)}` : "",
+        y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
+      put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
       put(pools[i].x, y + 16, "small muted", "slots");
@@ -133,6 +142,10 @@ export class Stage {
         else if (had.at(-1) !== owner) had.push(owner);
       }
     }
+    for (let id = this.run.perChunk ? state.numGpu : state.total; id < state.total; id++) {
+      const name = state.refs[id] ? state.content[id]?.name : undefined; // who computed what is copied there
+      if (name !== undefined) owners[id] = [{ name: state.groups.owner(name), ...this.run.look(name) }];
+    }
     return owners;
   }
 
@@ -143,7 +156,9 @@ export class Stage {
     const { run } = this,
       state = run.at(step);
     const event = step ? run.events[step - 1] : null;
-    const changed = changesOf(event);
+    this.step = step;
+    const changed = changesOf(event, state);
+    this.pending = state.pending;
     this.motion.stop();
     this.spots.clear();
     const shades = shadesOf(event);
@@ -153,6 +168,10 @@ export class Stage {
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
     if (run.most.queued) drawQueues(this, state, event, view, below);
+    if (run.perChunk) {
+      drawChunks(this, state);
+      drawCopies(this, state, event, view);
+    }
     arrows(this, event);
     outline(this, changed, view);
     drawMarks(this, state);
@@ -160,6 +179,13 @@ export class Stage {
     this.under.done();
     this.over.done();
     return state;
+  }
+
+  /** What motion needs of the picture as it is, before the next one is drawn. */
+  keep() {
+    const spots = this.spots.keep();
+    for (const [target, way] of [...spots.ways].slice(0, MOST)) way.was = this.motion.likeness(target);
+    return spots;
   }
 
   /** The width of a slot where a block has so many: all blocks are as wide. */
