@@ -24,6 +24,10 @@ NO_SWAPPING = (
     "V1 has no swapping: a preempted request is computed again, from what is left of it in the "
     "cache. Let it leave, and arrive again with its tokens"
 )
+NO_TIER = (
+    "V1 has no swapping, and its second tier belongs to a scheduler. Make a pagesim.v1.Scheduler "
+    "with an OffloadingConfig, and let pagesim.v1.serve run it"
+)
 NO_FORKS = (
     "V1 has no forks and copies no blocks: samples of one prompt are requests of their own. Let it "
     "arrive again with caching=True, then its full blocks are shared"
@@ -46,7 +50,7 @@ class V1Pages:
         groups: Groups | None = None,
     ) -> None:
         if cpu_blocks != 0:
-            raise UnsupportedError(f"cpu_blocks must be 0, not {cpu_blocks!r}: {NO_SWAPPING}")
+            raise UnsupportedError(f"cpu_blocks must be 0, not {cpu_blocks!r}: {NO_TIER}")
         specs = None if groups is None else parse_groups(groups, block_size, caching)
         self.manager = KVCacheManager(
             gpu_blocks,

@@ -22,6 +22,7 @@ Which file answers which question, from the top down::
     output, engine                What does a step tell the workers and the clients?
     offload                       Which chunks are kept in the CPU's memory as well?
     scheduler_guards, starvation  What is no output of a step? Why does a request wait forever?
+    serve                         Who calls the scheduler, step after step?
     state                         What does a recording see of all this?
 
 Begin with ``get_computed_blocks`` and ``allocate_slots`` of ``KVCacheManager``, which call most of
@@ -63,6 +64,7 @@ from pagesim.v1.offload.remote import ModelRunnerOutput
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.scheduler import Scheduler
+from pagesim.v1.serve import serve
 from pagesim.v1.starvation import why_it_waits_forever
 from pagesim.v1.transfers import CPULoadStoreSpec
 
@@ -105,5 +107,6 @@ __all__ = [
     "get_kv_cache_coordinator",
     "hash_block_tokens",
     "make_block_hash_with_group_id",
+    "serve",
     "why_it_waits_forever",
 ]
