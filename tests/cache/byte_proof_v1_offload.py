@@ -28,6 +28,7 @@ from pagesim.v1.offload.connector import OffloadingConnector
 from pagesim.v1.offload.remote import LOADING
 from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
 from tests.cache.byte_proof_v1 import ABORTED, ASYNC, BLOCK_SIZE, IDLE, Run, Scene
+from tests.cache.byte_proof_v1 import STRUCK as STRUCK_ON_THE_GPU
 from tests.cache.contents import LAYERS, Bytes, print_counts
 from tests.cache.tier_bytes import Copier, TierBytes, WorkerBytes
 from tests.cache.worker_v1 import Step
@@ -98,6 +99,9 @@ SCENES = {
         budget=12, steps={"scheduler_reserve_full_isl": False, "watermark": 0.1}, tier=OUTPUTS
     ),
 }
+
+# Not among them, because vLLM itself reads wrong bytes: see test_byte_proof_v1_offload.py.
+STRUCK = TierScene(blocks=19, chunks=30, steps=STRUCK_ON_THE_GPU.steps, tier=OUTPUTS)
 
 
 class TierRun(Run):

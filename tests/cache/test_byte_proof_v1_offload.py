@@ -14,7 +14,7 @@ from pagesim.v1.offload.connector import OffloadingConnector, RequestState
 from pagesim.v1.offload.remote import RemoteKVs
 from pagesim.v1.offload.worker import OffloadingWorker
 from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
-from tests.cache.byte_proof_v1_offload import HAPPENS, SCENES, TierRun, counts_of
+from tests.cache.byte_proof_v1_offload import HAPPENS, SCENES, STRUCK, TierRun, counts_of
 
 STEPS = 60
 
@@ -45,6 +45,18 @@ def test_with_the_function_that_swaps() -> None:
     assert run.wrong == []
     assert run.counts["loads"] > 2 and run.counts["stores"] > 40
     run.end()
+
+
+# ---- vLLM's way to wrong bytes -------------------------------------------------------------------
+
+
+def test_what_priority_and_a_threshold_make_wrong_is_stored_as_well() -> None:
+    """Wrong bytes that a request has read on the GPU are behind what it stores on the CPU."""
+    wrong = TierRun(STRUCK, seed=34).steps(20).wrong
+    on_the_cpu = ["chunks" in words for words in wrong]
+    assert True in on_the_cpu and not on_the_cpu[0]
+    steps = {name: value for name, value in STRUCK.steps.items() if name != "policy"}
+    assert not TierRun(replace(STRUCK, steps=steps), seed=34).steps(100).wrong
 
 
 # ---- what is broken is found ---------------------------------------------------------------------
