@@ -54,12 +54,13 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py tests/v0/block/test_long_chains.py
-	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py
+	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/offload
 	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
 	PAGESIM_LONG=1 $(PY) -m pytest tests/figures tests/studies
 	$(PY) -m tests.cache.byte_proof 2000
 	$(PY) -m tests.cache.byte_proof_v1 1000
 	$(PY) -m tests.cache.byte_proof_v1_groups 600
+	$(PY) -m tests.cache.byte_proof_v1_offload 600
 	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
 
 coverage: $(STAMP) ## which lines and branches the tests reach, file by file (TEST_ARGS as for test)

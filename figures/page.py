@@ -60,6 +60,15 @@ def ticks(high: float, about: int = 5) -> list[float]:
     return [float(value) for value in values if 0 <= value <= high * (1 + 1e-9)]
 
 
+def apart(places: list[float]) -> list[float]:
+    """Where the names of lines stand: beside the ends of their lines, and not on each other."""
+    moved, free = list(places), -math.inf
+    for place in sorted(range(len(places)), key=lambda i: places[i]):
+        moved[place] = max(places[place], free)
+        free = moved[place] + LINE
+    return moved
+
+
 def sheet(
     title: str, subtitle: str, body: float, notes: Iterable[str]
 ) -> tuple[Picture, Sheet, float]:
@@ -73,17 +82,12 @@ def sheet(
     top = MARGIN + 15.0 * len(heads) + LINE * len(lines) + 9
     figure, paper = blank(WIDTH, top + body + LINE * len(feet) + (9 if feet else 0) + MARGIN)
     figure.heading = title
-    y = MARGIN + 6
-    for line in heads:
+    for place, line in enumerate(heads):
+        y = MARGIN + 6 + 15 * place
         paper.write(MARGIN, y, line, size=style.TITLE, ha="left", bold=True)
-        y += 15
-    for line in lines:
-        paper.write(MARGIN, y, line, ha="left", color=style.MUTED)
-        y += LINE
-    y = top + body + 13
-    for line in feet:
-        paper.write(MARGIN, y, line, ha="left", color=style.MUTED)
-        y += LINE
+    for start, texts in ((MARGIN + 6 + 15 * len(heads), lines), (top + body + 13, feet)):
+        for place, line in enumerate(texts):
+            paper.write(MARGIN, start + LINE * place, line, ha="left", color=style.MUTED)
     return figure, paper, top
 
 

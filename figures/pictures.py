@@ -12,7 +12,7 @@ from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
-from pagesim.studies import group_hits, group_waste, paper
+from pagesim.studies import crossover, group_hits, group_waste, paper, watermark
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -107,6 +107,25 @@ def _group_waste() -> Picture:
     return figures.beside([group_waste.figure(), group_hits.figure()], title=title)
 
 
+def _load_or_compute() -> Picture:
+    links = [crossover.table(link) for link in ("pcie4", "pcie5")]
+    found = {models[0].model: models for models in zip(*links, strict=True)}
+    speeds = " and ".join(f"{1e-9 * each[0].link.in_bytes_per_second:g}" for each in links)
+    notes = [
+        f"H100s that use {crossover.SHARE:.0%} of their operations per second; 4 of them for "
+        f"llama-3.1-70b. {speeds} GB/s per GPU. A load waits for a step of "
+        f"{1e3 * crossover.WAIT:g} ms, of {2e3 * crossover.WAIT:g} ms on 4 GPUs. `python -m "
+        "pagesim.studies.crossover` has the numbers."
+    ]
+    title = "Load or compute? The model decides more than the link"
+    return figures.load_or_compute(found, title=title, notes=notes)
+
+
+def _watermark() -> Picture:
+    title = "A watermark saves preemptions: vLLM's own sweep, simulated"
+    return figures.spread(watermark.figure(), title=title)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "block_layout": lambda: figures.block_layout(
         forked_and_swapped(),
@@ -130,6 +149,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "roofline": lambda: figures.roofline(DATA / "roofline.json"),
     "group_hits": _group_hits,
     "group_waste": _group_waste,
+    "load_or_compute": _load_or_compute,
+    "watermark": _watermark,
 }
 """By name, in the order in which they are drawn."""
 

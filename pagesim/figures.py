@@ -28,12 +28,14 @@ from pagesim.figures.charts.block_size_sweep import block_size_sweep
 from pagesim.figures.charts.hit_rates import hit_rates
 from pagesim.figures.charts.kv_groups import kv_groups
 from pagesim.figures.charts.kv_size import kv_size
+from pagesim.figures.charts.load_or_compute import load_or_compute
 from pagesim.figures.charts.memory_waste import memory_waste
 from pagesim.figures.charts.occupancy_timeline import occupancy_timeline
 from pagesim.figures.charts.pool_map import pool_map
 from pagesim.figures.charts.prefix_hits import prefix_hits
 from pagesim.figures.charts.roofline import roofline
 from pagesim.figures.charts.sharing import sharing
+from pagesim.figures.charts.spread import spread
 from pagesim.figures.charts.thread_map import thread_map
 from pagesim.figures.display import alt_text, save, show
 from pagesim.figures.film import film
@@ -42,7 +44,8 @@ from pagesim.figures.style import Picture
 __all__ = ["Picture", "alt_text", "film", "save", "show"]
 __all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
 __all__ += ["batch_size", "beside", "block_size_sweep", "hit_rates", "kv_groups", "kv_size"]
-__all__ += ["memory_waste", "occupancy_timeline", "prefix_hits", "sharing"]
+__all__ += ["load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits", "sharing"]
+__all__ += ["spread"]
 
 if __name__ == "__main__":  # python -m pagesim.figures
     from pagesim.figures.__main__ import main

@@ -4,7 +4,6 @@ A line's name stands at its right end, so that no legend has to be read.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
@@ -41,7 +40,7 @@ def hit_rates(
     for size in sizes:
         sheet.line([across(size)] * 2, [y + PLOT, y + PLOT + 3])
         sheet.write(across(size), y + PLOT + 10, f"{size:,}")
-    ends = _apart([up(line[sizes[-1]]) for line in rates.values()])
+    ends = page.apart([up(line[sizes[-1]]) for line in rates.values()])
     for place, ((name, line), end) in enumerate(zip(rates.items(), ends, strict=True)):
         color = style.color_of(place)
         xs, ys = [across(size) for size in sizes], [up(line[size]) for size in sizes]
@@ -60,15 +59,6 @@ def _checked(source: Plain) -> Mapping[str, Mapping[int, float]]:
     if not 1 <= len(sizes) <= len(MARKS) or len(sizes[0]) < 2 or sizes != sizes[:1] * len(sizes):
         raise UsageError(f"hit_rates takes 1 to {len(MARKS)} names with the same sizes: {wanted}")
     return source
-
-
-def _apart(places: list[float]) -> list[float]:
-    """Where the names stand: beside the ends of their lines, and not on each other."""
-    moved = list(places)
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    for above, below in pairwise(order):
-        moved[below] = max(moved[below], moved[above] + page.LINE)
-    return moved
 
 
 def _words(named: tuple[str, Mapping[int, float]]) -> str:

@@ -16,7 +16,6 @@ from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
 from pagesim.studies.prefix_hits import cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Workload
-from pagesim.workload.request import HASH_BLOCK_TOKENS
 
 LABELS, PLOT, ROW = 100.0, 214.0, 13.0
 LEFT, RIGHT = page.MARGIN + LABELS, page.WIDTH - page.MARGIN - 18
@@ -40,7 +39,7 @@ def measure(workload: Workload, trace: str | None = None) -> Facts:
     """
     return {
         "source": SOURCE.format(count=len(workload), trace=trace or workload.source),
-        "block_tokens": HASH_BLOCK_TOKENS,
+        "block_tokens": workload.hash_block_tokens,
         "ids": asdict(ids_seen_before(workload)),
         "endless": asdict(cache_hits(workload)),
         "curve": [asdict(point) for point in hit_curve(workload)],

@@ -14,7 +14,9 @@ full may turn out to be cached elsewhere; it is freed at once, and swapping in m
 has been copied.
 
 A step of V1 moves nothing: V1 preempts by computing again, and shares only blocks that are never
-written again. So its workers have no such engine, and no pool on the CPU.
+written again. Without a second tier its workers have no pool on the CPU. With one, they copy chunks
+of blocks beside the steps: `CacheEngine.transfer` carries out one such job, and
+`pagesim.v1.offload.worker.OffloadingWorker` says when.
 
 Source: vLLM 0.6.4.post1, ``vllm/worker/cache_engine.py``, and ``Worker.execute_worker`` in
 ``vllm/worker/worker.py`` for its order.
@@ -27,9 +29,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pagesim.cache.offloading import block_pairs
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.v1.output import SchedulerOutput
+from pagesim.v1.transfers import TransferJob
 
 Array = Any
 """One of NumPy, or a tensor of torch."""
@@ -101,6 +105,16 @@ class KVPool:
             values=[np.zeros(shape, dtype) for _ in range(num_layers)],
         )
 
+    @staticmethod
+    def of_blocks(memory: Array) -> "KVPool":
+        """Make views of an array [num_blocks, num_layers, 2, …], where 2 is K and V.
+
+        All layers of a block lie side by side in it, and so do the blocks of a chunk (V1's second
+        tier), so that a chunk can be copied as a whole.
+        """
+        layers = range(memory.shape[1])
+        return KVPool(*([memory[:, layer, half] for layer in layers] for half in (0, 1)))
+
     @property
     def num_blocks(self) -> int:
         """The number of blocks in every array."""
@@ -113,8 +127,9 @@ class CacheEngine:
     ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` move the bytes;
     they use NumPy by default, and may be ``kernels.copy_blocks`` and ``kernels.swap_blocks``.
     ``as_pairs`` converts an int64 array [P, 2] for them; the kernels need ``torch.from_numpy``.
-    Without a ``cpu`` pool, which V1 does not have, nothing can be swapped. A call that raises
-    UsageError or TypeError for one of its pairs has moved nothing.
+    Without a ``cpu`` pool, nothing can be swapped. ``blocks_per_chunk`` is how many blocks of it a
+    chunk of V1's second tier has. A call that raises UsageError or TypeError for one of its pairs
+    has moved nothing.
     """
 
     def __init__(
@@ -125,6 +140,7 @@ class CacheEngine:
         copy_blocks: CopyBlocks | None = None,
         swap_blocks: SwapBlocks | None = None,
         as_pairs: Callable[[NDArray[np.int64]], Array] | None = None,
+        blocks_per_chunk: int = 1,
     ) -> None:
         cpu = cpu or KVPool([k[:0] for k in gpu.keys], [v[:0] for v in gpu.values])
         if len(gpu.keys) != len(cpu.keys):
@@ -137,26 +153,38 @@ class CacheEngine:
                 )
         self.gpu = gpu
         self.cpu = cpu
+        self.blocks_per_chunk = check_int("blocks_per_chunk", blocks_per_chunk, 1)
+        self.num_swapped_out = self.num_swapped_in = 0
+        """Blocks that were copied to the CPU, and from there."""
         self._copy_blocks = copy_blocks or _copy_one_by_one
         self._swap_blocks = swap_blocks or _move_one_by_one
         self._as_pairs = as_pairs or (lambda pairs: pairs)
 
     def swap_in(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Move CPU blocks to the GPU; ``pairs`` are (CPU index, GPU index)."""
-        self._swap(self.cpu, self.gpu, self._checked("swap_in", "CPU", "GPU", pairs))
+        self._swap_in(self._checked("swap_in", "CPU", "GPU", pairs))
 
     def swap_out(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Move GPU blocks to the CPU; ``pairs`` are (GPU index, CPU index)."""
-        self._swap(self.gpu, self.cpu, self._checked("swap_out", "GPU", "CPU", pairs))
+        self._swap_out(self._checked("swap_out", "GPU", "CPU", pairs))
 
     def copy(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Copy blocks within the GPU pool, as if one pair (from, to) came after the other."""
         self._copy(self._checked("copy", "GPU", "GPU", pairs))
 
+    def transfer(self, job: TransferJob) -> None:
+        """Store chunks in V1's second tier, or load them from it."""
+        pairs = block_pairs(job, self.blocks_per_chunk)
+        if job.is_store:
+            self.swap_out(pairs)
+        else:
+            self.swap_in(pairs)
+
     def execute(self, outputs: BlockMoves | SchedulerOutput) -> None:
         """Carry out a step's moves in the order above; all pairs are checked before any move.
 
-        In a step of V1 there is nothing to do.
+        In a step of V1 there is nothing to do: jobs of the second tier are no part of a step, so
+        they are not carried out here.
 
         UsageError, with nothing moved, for a step that lost blocks: policy="priority" swapped them
         out, and vLLM fails to order that move.
@@ -173,9 +201,9 @@ class CacheEngine:
         swap_out = self._checked("swap_out", "GPU", "CPU", outputs.blocks_to_swap_out)
         copies = self._checked("copy", "GPU", "GPU", outputs.blocks_to_copy)
         swap_in = self._checked("swap_in", "CPU", "GPU", outputs.blocks_to_swap_in)
-        self._swap(self.gpu, self.cpu, swap_out)
+        self._swap_out(swap_out)
         self._copy(copies)
-        self._swap(self.cpu, self.gpu, swap_in)
+        self._swap_in(swap_in)
 
     def _checked(
         self, name: str, source: str, target: str, pairs: Iterable[tuple[int, int]]
@@ -193,6 +221,14 @@ class CacheEngine:
                         f"pool, which has {has}; each pool counts its blocks from 0"
                     )
         return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+    def _swap_in(self, pairs: NDArray[np.int64]) -> None:
+        self._swap(self.cpu, self.gpu, pairs)
+        self.num_swapped_in += len(pairs)
+
+    def _swap_out(self, pairs: NDArray[np.int64]) -> None:
+        self._swap(self.gpu, self.cpu, pairs)
+        self.num_swapped_out += len(pairs)
 
     def _swap(self, source: KVPool, target: KVPool, pairs: NDArray[np.int64]) -> None:
         if not len(pairs):

@@ -18,16 +18,11 @@ PAD_SLOT_ID = -1
 
 
 def slots_of(
-    block_table: Sequence[int],
-    positions: Iterable[int],
-    block_size: int,
-    *,
-    null_block_id: int | None = None,
+    block_table: Sequence[int], positions: Iterable[int], block_size: int
 ) -> NDArray[np.int64]:
     """The slot of each token position of one sequence, int64 [number of positions].
 
-    ``null_block_id`` replaces blocks that fell out of a sliding window: positions there have
-    PAD_SLOT_ID. UsageError for a position outside the blocks in ``block_table``.
+    UsageError for a position outside the blocks in ``block_table``.
     """
     check_int("block_size", block_size, 1)
     wanted = np.fromiter(positions, dtype=np.int64)
@@ -39,10 +34,7 @@ def slots_of(
             f"of {block_size} slots hold positions 0 to {capacity - 1}"
         )
     blocks = np.asarray(block_table, dtype=np.int64)[wanted // block_size]
-    slots: NDArray[np.int64] = blocks * block_size + wanted % block_size
-    if null_block_id is not None:
-        slots[blocks == null_block_id] = PAD_SLOT_ID
-    return slots
+    return blocks * block_size + wanted % block_size
 
 
 def prompt_slots(

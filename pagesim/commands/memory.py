@@ -128,7 +128,10 @@ def given(options: Options, *policies: str) -> JsonObject:
 
     With ``policies``, those of the first, and those that apply to none of them: it refuses them.
     """
-    known = {name: {one.name for one in fields(POLICIES[name])} for name in policies}
+    known = {
+        name: {one.metadata.get("called", one.name) for one in fields(POLICIES[name])}
+        for name in policies
+    }
     others = set().union(*known.values()) - known[policies[0]] if policies else set()
     return {
         name: value for name, value in options.items() if value is not None and name not in others
@@ -141,15 +144,21 @@ def _page_fields() -> dict[str, Engines]:
     for policy in (Paged, PagedV1):
         for one in fields(policy):
             if one.metadata:
-                found.setdefault(one.name, {})[policy.name] = one
+                name = one.metadata.get("called", one.name)
+                found.setdefault(name, {})[policy.name] = one
     return found
 
 
 def _option(engines: Engines) -> Callable[[Command], Command]:
     """A field as an option of the same name. The policy itself applies the default."""
     one = next(iter(engines.values()))
-    words, of = one.metadata["help"], " and ".join(filter(None, engines))
-    text = f"{of}: {words[0].lower()}{words[1:]}" if of else words
+    helps: dict[str, list[str]] = {}
+    for name, each in engines.items():
+        helps.setdefault(each.metadata["help"], []).append(name)
+    text = " ".join(
+        f"{' and '.join(of)}: {words[0].lower()}{words[1:]}" if of[0] else words
+        for words, of in helps.items()
+    )
     flag = "--" + one.name.replace("_", "-")
     flags = (flag, *one.metadata["flags"], one.name)
     defaults = {name: _words(each.default) for name, each in engines.items()}

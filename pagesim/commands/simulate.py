@@ -1,5 +1,6 @@
 """`pagesim simulate`: a file of requests through a memory policy."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,17 @@ NAMED = 5
 )
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
+    "--kv-events",
+    type=OUTPUT_FILE,
+    help="v1: write what a router would hear, as JSON lines: the blocks stored and removed.",
+)
+@click.option(
+    "--residency",
+    type=float,
+    help="v1: the fraction of the blocks that are watched to report how long blocks live, such as "
+    "0.01.  [default: none]",
+)
+@click.option(
     "--compare",
     type=click.Choice([*POLICIES, UNIFORM]),
     help="Also serve the same requests under this policy, and show both results. uniform is v1 "
@@ -48,6 +60,8 @@ def simulate(
     record: Path | None,
     page: Path | None,
     requests: Path | None,
+    kv_events: Path | None,
+    residency: float | None,
     compare: str | None,
     **options: Any,
 ) -> Answer:
@@ -83,6 +97,8 @@ def simulate(
         both = (engine, *(each for each in engines if each != engine))
         means = on.keywords(engine, given(options, *both) if compare else given(options))
         means |= {"saturated": saturated, "record": record}
+        if name == policy:
+            means |= {"kv_events": kv_events is not None, "residency": residency}
         if name != UNIFORM:
             return run_through(workload, policy=name, **means)
         known = {one.name for one in fields(PagedV1)}
@@ -97,7 +113,8 @@ def simulate(
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
-    return _answer(run, other, words, {"requests_csv": requests, "record": record, "page": page})
+    outputs = {"requests_csv": requests, "record": record, "page": page}
+    return _answer(run, other, words, outputs | {"kv_events_jsonl": kv_events})
 
 
 def _answer(
@@ -124,6 +141,9 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
     if key == "requests_csv":
         run.requests.save_csv(path)
         return "has one row per request."
+    if run.kv_events is not None and key == "kv_events_jsonl":
+        run.kv_events.save(path)
+        return "has what a router would hear."
     assert run.timeline is not None
     if key == "record":
         run.timeline.save(path)
@@ -155,11 +175,31 @@ def describe(run: Simulation) -> list[str]:
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
         lines += by_group(run)
-    lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
-    for name, values in summary["latency"].items():
+    lines += of_tier(run)
+    names = {"normalized": "normalized (per token)"}
+    latency = summary["latency"].items()
+    lines += spreads("seconds", {names.get(name, name): values for name, values in latency})
+    if "kv_events" in summary:
+        heard = summary["kv_events"]
+        for medium, stored in heard["stored"].items():
+            removed = heard["removed"].get(medium, 0)
+            lines.append(f"KV events: {stored} blocks stored on the {medium}, {removed} removed")
+    if "residency" in summary:
+        lived = summary["residency"]
+        shown = ("lifetime", "idle", "reuse_gaps")
+        lines += spreads("seconds of a block", {name: lived[name] for name in shown})
+        lines.append(f"{lived['ended']} blocks were watched to their end, {lived['alive']} live on")
+    return lines
+
+
+def spreads(head: str, rows: Mapping[str, Mapping[str, float | None]]) -> list[str]:
+    """Times as aligned lines: the mean and three percentiles of each."""
+    lines = [f"{head:<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}"]
+    for name, values in rows.items():
         numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
-        words = name.replace("_", " ") + (" (per token)" if name == "normalized" else "")
-        lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
+        lines.append(
+            f"{name.replace('_', ' '):<24}" + "".join(f"{number:>10}" for number in numbers)
+        )
     return lines
 
 
@@ -174,6 +214,24 @@ def by_group(run: Simulation) -> list[str]:
     if lost := sum(run.requests.lost.values()):
         rows.append(f"{lost} tokens were computed again, although some groups had them")
     return rows
+
+
+def of_tier(run: Simulation) -> list[str]:
+    """What was copied to a second tier and back, and what waited for that."""
+    if run.tier is None:
+        return []
+    use, waits = run.tier.summary(), [seconds for _, seconds in run.tier.loads.values()]
+    sizes = {way: use[f"bytes_{way}"] for way in ("out", "in")}
+    words = {way: f" ({size / 1e9:.2f} GB)" if size else "" for way, size in sizes.items()}
+    lines = [
+        f"second tier: {use['blocks_out']} blocks to the CPU{words['out']}, {use['blocks_in']} "
+        f"back{words['in']}, {use['evicted_blocks']} evicted from it",
+        f"{sum(tokens for tokens, _ in run.tier.loads.values())} tokens were loaded for "
+        f"{len(waits)} requests, which waited {sum(waits):.3g} s in all",
+        f"steps waited {use['waited_s']:.3g} s for {use['flushed_copies']} copies; in "
+        f"{use['empty_steps']} steps and {use['empty_s']:.3g} s nothing was computed",
+    ]
+    return lines
 
 
 def waiting(run: Simulation) -> list[str]:

@@ -1,5 +1,7 @@
 """`pagesim size`: the blocks and tokens that a model's KV cache has in an amount of memory."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -136,21 +138,14 @@ def size(**options: Any) -> Answer:
     return Answer(True, "\n".join(lines), value)
 
 
-FLAGS = (
-    *("block_size", "dtype", "kv_cache_dtype", "num_gpu_blocks_override"),
-    *("tensor_parallel_size", "pipeline_parallel_size"),
-)
-"""The options that `size_v0` and `size_v1` take under the same names."""
-V1_FLAGS: Options = {
-    "max_model_len": None,
-    "max_num_batched_tokens": 2048,
-    "async_scheduling": True,
-    "enable_prefix_caching": True,
-    "mamba_cache_mode": None,
-    "mamba_ssm_cache_dtype": "auto",
-    "disable_hybrid_kv_cache_manager": False,
-}
-"""Those that only `size_v1` takes, and their defaults."""
+def _flags(size_of: Callable[..., CacheSize]) -> Options:
+    """The options that it takes under the same names, and their defaults."""
+    given = inspect.signature(size_of).parameters.values()
+    return {one.name: one.default for one in given if one.kind is one.KEYWORD_ONLY}
+
+
+FLAGS, ALL_FLAGS = _flags(size_v0), _flags(size_v1)
+V1_FLAGS = {flag: ALL_FLAGS[flag] for flag in ALL_FLAGS if flag not in FLAGS}
 SHARED = ("max_model_len", "max_num_batched_tokens")
 """Those among them that also say something of V0, or do no harm there."""
 
@@ -165,16 +160,14 @@ def _size(options: Options) -> CacheSize:
     if (name is None) == (config is None):
         raise BadInput("give one of --model NAME and --config PATH")
     model = ModelSpec.from_config(config) if config else ModelSpec.preset(name)
-    flags = {flag: options[flag] for flag in FLAGS}
     if engine == "v1":
-        flags |= {flag: options[flag] for flag in V1_FLAGS}
-        return size_v1(model, _memory(options), **flags)
+        return size_v1(model, _memory(options), **{flag: options[flag] for flag in ALL_FLAGS})
     for flag, default in V1_FLAGS.items():
         if flag not in SHARED and options[flag] != default:
             raise BadInput(f"--{flag.replace('_', '-')} is for --engine v1")
     if options["max_model_len"] == -1:
         raise BadInput("--max-model-len -1 is for --engine v1")
-    return size_v0(model, _memory(options), **flags)
+    return size_v0(model, _memory(options), **{flag: options[flag] for flag in FLAGS})
 
 
 def _fp8_gain(found: CacheSize, options: Options) -> list[float] | None:
@@ -183,7 +176,7 @@ def _fp8_gain(found: CacheSize, options: Options) -> list[float] | None:
     given = options["num_gpu_blocks_override"], options["kv_cache_dtype"]
     if found.engine == "v0" or length is None or given != (None, "auto"):
         return None
-    flags = {flag: options[flag] for flag in (*FLAGS, *V1_FLAGS)} | {"max_model_len": None}
+    flags = {flag: options[flag] for flag in ALL_FLAGS} | {"max_model_len": None}
     try:
         return [
             fp8_gain(found.model, _memory(options), tokens, **flags)

@@ -3,7 +3,7 @@
 from pagesim.commands.common import Options
 from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import CacheSize
-from pagesim.sizing.kinds import kind_of, words_of
+from pagesim.sizing.kinds import kind_of, lengths_of, words_of
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, padding_of
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.sizing.log_lines import log_lines
@@ -53,8 +53,7 @@ def _group(group: KVCacheGroupSpec) -> JsonObject:
         "kind": kind_of(spec),
         "block_size": spec.block_size,
         "page_bytes": spec.page_size_bytes,
-        "sliding_window": getattr(spec, "sliding_window", None),
-        "attention_chunk_size": getattr(spec, "attention_chunk_size", None),
+        **lengths_of(spec),
     }
 
 

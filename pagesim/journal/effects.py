@@ -89,11 +89,16 @@ CALLS = (
     *("allocate_slots", "update_from_output", "cache_blocks", "remove_skipped_blocks"),
     *("evict_blocks", "reset_prefix_cache", "get_new_blocks", "touch", "free_blocks"),
     *("cache_full_blocks", GET_COMPUTED_BLOCKS),
+    # V1 with a second tier
+    *("update_connector_output", "reset_cache", "pop_blocks_for_free"),
 )
 """Kinds of events that are public calls of a scheduler, a manager, a table or an allocator."""
 
 DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore", "abort")
 """Kinds of events that are a scheduler's decisions about one request, not calls."""
+
+TIER_DECISIONS = ("load", "receive", "promote", "defer")
+"""Those that there are with a second tier."""
 
 
 # Rows that are not effects on blocks: changes of tables and queues, tokens, steps, marks.
@@ -104,6 +109,10 @@ LEAVE, ENTER, SCHEDULED, MARK = "leave", "enter", "scheduled", "mark"
 APPEND, QUEUE, KNOWN = "append", "queue", "known"
 # A lookup in KV cache groups: their ids, and how many tokens it asked for and found.
 LOOKUP = "lookup"
+# A copy between the GPU and the second tier, by its number.
+BEGIN, END = "begin", "end"
+COPIES = STORE, LOAD = "store", "load"
+"""What a copy is: to the second tier, or back."""
 
 FRONT, BACK = 0, -1
 """The place in its list where a freed block goes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pagesim.journal.effects import Name
 
@@ -111,6 +111,26 @@ class Queues(dict[str, tuple[Name, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
+class Tier:
+    """The pool "CPU" as a second tier, whose chunks of blocks leave by a policy: "lru" or "arc"."""
+
+    blocks_per_chunk: int
+    policy: str
+
+
+class Job(NamedTuple):
+    """A copy between the GPU and the second tier, made for a request: a "store" or a "load".
+
+    ``blocks`` are pairs (from, to).
+    """
+
+    job: int
+    kind: str
+    request: Name
+    blocks: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Tables, pools, lists and queues at one moment.
 
@@ -123,6 +143,8 @@ class State:
 
     With several KV cache ``groups`` a request has a table in each of them, "r1@0", "r1@1" and so
     on; the first one stands for its first sequence. ``block_size`` is the largest of the groups'.
+
+    ``tier`` says that the pool "CPU" is V1's second tier; ``jobs`` are the copies under way.
 
     Pools, lists and queues have names, and are shown in the order of their mappings. V0 has "GPU"
     and "CPU", "GPU free list", "GPU evictor", … and "waiting", "running", "swapped".
@@ -142,6 +164,8 @@ class State:
     sorted_lists: frozenset[str] = frozenset()
     groups: tuple[Group, ...] = ()
     """Empty unless there are several."""
+    tier: Tier | None = None
+    jobs: tuple[Job, ...] = ()
     live: Mapping[Name, Hashable] = field(default_factory=dict, compare=False, repr=False)
     """The tables as the rows of a journal name them, for its recorder."""
 

@@ -55,21 +55,23 @@ class V1Player(Player):
         return request_row(request)
 
     def pool_state(self, pool: v1.BlockPool) -> JsonObject:
+        parts = self.contents(pool)
+        return {
+            "free": ids_of(pool.free_block_queue.get_all_free_blocks()),
+            "ref": {str(block.block_id): block.ref_cnt for block in pool.blocks if block.ref_cnt},
+            **{name: part for name, part in parts.items() if part},
+        }
+
+    def contents(self, pool: v1.BlockPool) -> JsonObject:
+        """What is cached where, and which of several blocks with one content is found."""
         cached = {b.block_id: b.block_hash for b in pool.blocks if b.block_hash is not None}
         first = {
             self.labels[key]: ids_of(pool.get_cached_block(key) or ())[0]
             for key, count in Counter(cached.values()).items()
             if count > 1
         }
-        parts = {
-            "cached": {str(block_id): self.labels[key] for block_id, key in cached.items()},
-            "first": first,
-        }
-        return {
-            "free": ids_of(pool.free_block_queue.get_all_free_blocks()),
-            "ref": {str(block.block_id): block.ref_cnt for block in pool.blocks if block.ref_cnt},
-            **{name: part for name, part in parts.items() if part},
-        }
+        labels = {str(block_id): self.labels[key] for block_id, key in cached.items()}
+        return {"cached": labels, "first": first}
 
 
 class FreeQueuePlayer(V1Player):

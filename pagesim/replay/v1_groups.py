@@ -44,7 +44,7 @@ class GroupsPlayer(V1Player):
     def told(self, ids: Sequence[list[int]]) -> list[Any]:
         return list(ids)
 
-    def pool_state(self, pool: v1.BlockPool) -> JsonObject:
+    def contents(self, pool: v1.BlockPool) -> JsonObject:
         cached: dict[str, str] = {}
         extra: dict[str, list[str]] = {}
         holders: dict[bytes, list[int]] = {}
@@ -64,12 +64,7 @@ class GroupsPlayer(V1Player):
             if len(ids) > 1
         }
         found = {label: block.block_id for label, block in first.items() if block is not None}
-        parts = {"cached": cached, "extra": extra, "first": found}
-        return {
-            "free": ids_of(pool.free_block_queue.get_all_free_blocks()),
-            "ref": {str(block.block_id): block.ref_cnt for block in pool.blocks if block.ref_cnt},
-            **{name: part for name, part in parts.items() if part},
-        }
+        return {"cached": cached, "extra": extra, "first": found}
 
     def label(self, key: bytes) -> str:
         """A content and its group, by which a block is found."""

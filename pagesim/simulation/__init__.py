@@ -3,11 +3,13 @@
 `policy` has the policies as values, and `unpaged` those without pages; each creates its server.
 `limits` are those of a step, and `machine` what a model on GPUs has. `serving` has the loop and the
 rules for servers: `paged` and `fast_forward` for V0, `paged_v1` and `fast_forward_v1` for V1,
-`paged_v1_groups` and `fast_forward_groups` for V1 with several KV cache groups, and `baseline`,
-whose memory is in `baselines/`. `groups` says what such groups take of a pool. `waste` says where
-the slots are, and `waste_groups` where they are in several groups; `outcomes` says what became of
-the requests, and `cost_model` is the clock. `recorded` shows a baseline in the player, `report`
-makes tables of runs, and `saved` reads what `pagesim simulate` wrote.
+`paged_v1_groups` and `fast_forward_groups` for V1 with several KV cache groups, `paged_v1_tier` for
+V1 with a second tier, and `baseline`, whose memory is in `baselines/`. `groups` says what groups
+take of a pool. `waste` says where the slots are, and `waste_groups` where they are in several
+groups; `outcomes` says what became of the requests, and `tier_use` what was copied. `cost_model` is
+the clock, and `link_clock` says when copies end. `observed` hears what a run tells of its blocks.
+`recorded` shows a baseline in the player, `report` makes tables of runs, and `saved` reads what
+`pagesim simulate` wrote.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline

@@ -42,7 +42,7 @@ def _workload(given: Any) -> Any:
         raise UsageError(f"workload must be a path or a dict with a name, not {given!r}")
     keywords = dict(given)
     name, first = keywords.pop("name"), keywords.pop("first", None)
-    known = [one for one in workload.__all__ if one.islower() and one != "load"]
+    known = [one for one in workload.__all__ if one.islower() and one not in ("load", "stream")]
     if name not in known:
         raise UsageError(f"unknown workload {name!r}: there are {', '.join(known)}")
     stream = getattr(workload, name)(**keywords)

@@ -41,7 +41,8 @@ class Roofline(CostModel):
     values per token (the paper's section 3); 1,555 GB/s and 312 TFLOPS (dense 16-bit tensor cores)
     from NVIDIA's A100-40GB data sheet; PCIe 4.0 x16 at its nominal 32 GB/s. Nothing is fitted:
     real engines are slower, and ``overhead_seconds`` adds the host's time to every iteration.
-    UsageError unless every number is above 0 (the overhead may be 0).
+    The numbers are those of ``num_gpus`` GPUs together, each with a link of its own. UsageError
+    unless every number is above 0 (the overhead may be 0).
     """
 
     weight_bytes: float = 26e9
@@ -51,6 +52,7 @@ class Roofline(CostModel):
     flops_per_second: float = 312e12
     swap_bytes_per_second: float = 32e9
     overhead_seconds: float = 0.0
+    num_gpus: float = 1
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -74,6 +76,7 @@ class Roofline(CostModel):
             on.bytes_per_second * check_int("tp", tp, 1),
             on.flops_per_second * tp,
             on.swap_bytes_per_second * tp,
+            num_gpus=tp,
         )
 
     def seconds(

@@ -23,7 +23,7 @@ from pagesim.simulation.serving import Server, Step, too_long
 from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.starvation import what_it_lacks
-from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
+from pagesim.workload.request import Request
 
 
 @dataclass(slots=True)
@@ -295,7 +295,7 @@ class FastForwardV1Server(Server):
         shared = asked.request.prompt_tokens // self._block_size if asked.prefixes else 0
         for index in range(count):
             if index < shared:
-                last = ((index + 1) * self._block_size - 1) // HASH_BLOCK_TOKENS
+                last = ((index + 1) * self._block_size - 1) // asked.request.hash_block_tokens
                 yield asked.prefixes[last], index
             else:
                 yield -1 - asked.row, index

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pagesim.errors import UsageError
 from pagesim.simulation.report import html_table, save_csv
+from pagesim.simulation.tier_use import TierUse
 from pagesim.workload.request import Request
 
 NAN = float("nan")
@@ -37,6 +38,9 @@ COLUMNS = (
 
 LOST = "lost_tokens"
 """One more column where there are several groups of layers."""
+
+LOADED = ("loaded_tokens", "load_s")
+"""More columns where there is a second tier: what was loaded from it, and the wait for that."""
 
 
 class Outcomes:
@@ -67,6 +71,8 @@ class Outcomes:
         """By row: tokens that it had to compute although some groups of layers had them."""
         self.has_groups = False
         """Whether there are several groups of layers, so that something may be lost."""
+        self.tier: TierUse | None = None
+        """What was copied to the second tier and back, if there is one."""
         self.ignored = bytearray(n)
         """1 where a request can never be served: longer than the model or the pool allows."""
         self.why: dict[int, str] = {}
@@ -193,7 +199,7 @@ class Outcomes:
         )
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one row per request; see `COLUMNS` and `LOST`. OSError if it fails."""
+        """Write one row per request; see `COLUMNS`, `LOST`, `LOADED`. OSError if it fails."""
         save_csv(path, columns(self), request_rows(self))
 
     def percentiles(
@@ -211,7 +217,8 @@ class Outcomes:
 
 def columns(outcomes: Outcomes) -> tuple[str, ...]:
     """The columns of a request's row in this run."""
-    return (*COLUMNS, LOST) if outcomes.has_groups else COLUMNS
+    of_groups = (LOST,) if outcomes.has_groups else ()
+    return (*COLUMNS, *of_groups, *(LOADED if outcomes.tier else ()))
 
 
 def request_rows(outcomes: Outcomes) -> Iterator[tuple[str | float | None, ...]]:
@@ -228,4 +235,5 @@ def request_rows(outcomes: Outcomes) -> Iterator[tuple[str | float | None, ...]]
             *(None if math.isnan(value) else value for value in known),
             *(outcomes.hits[i], outcomes.refound[i], outcomes.why.get(i)),
             *([outcomes.lost.get(i, 0)] if outcomes.has_groups else ()),
+            *(outcomes.tier.loads.get(i, (0, 0.0)) if outcomes.tier else ()),
         )

@@ -9,7 +9,7 @@ from pagesim.simulation.serving import too_long
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.sequence import SequenceGroup
-from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
+from pagesim.workload.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def prompt_of(request: Request, row: int) -> list[int]:
         return [-1 - row] * request.prompt_tokens
     tokens: list[int] = []
     for hash_id in request.hash_ids:
-        tokens += [hash_id] * HASH_BLOCK_TOKENS
+        tokens += [hash_id] * request.hash_block_tokens
     return tokens[: request.prompt_tokens]
 
 

@@ -19,6 +19,7 @@ from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v1.config import CacheConfig, SchedulerConfig
+from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request as V1Request
 from pagesim.v1.scheduler import Scheduler
@@ -61,14 +62,18 @@ class PagedV1Server(PagedServing):
     moves = NoMoves()
 
     def __init__(
-        self, scheduler_config: SchedulerConfig, cache_config: CacheConfig, record: bool = False
+        self,
+        scheduler_config: SchedulerConfig,
+        cache_config: CacheConfig,
+        record: bool = False,
+        offloading_config: OffloadingConfig | None = None,
     ) -> None:
         if cache_config.num_gpu_blocks > MAX_BLOCKS:
             raise UsageError(
                 f"{cache_config.num_gpu_blocks} blocks are too many: a stepped run of V1 may "
                 f"have at most {MAX_BLOCKS}. Simulate a smaller pool, or larger blocks"
             )
-        self.scheduler = Scheduler(scheduler_config, cache_config)
+        self.scheduler = Scheduler(scheduler_config, cache_config, offloading_config)
         self.pool = (cache_config.num_gpu_blocks - 1) * cache_config.block_size
         self.null_slots = cache_config.block_size
         self._recording = ExitStack()
@@ -151,14 +156,14 @@ class PagedV1Server(PagedServing):
         new = [part for part in parts if part.samples and part.row in self.scheduler.requests]
         if tokens is not None or ended:
             check_sampled([part.row for part in new], tokens, ended)
-        if self.scheduler.scheduler_config.async_scheduling:
+        if parts and self.scheduler.scheduler_config.async_scheduling:
             self._ahead = self._decide()
         sampled: dict[Name, list[int]]
         sampled = {row: [-1 - row if tokens is None else tokens[row]] for row, *_ in new}
         for part in new if ended else ():
             if part.row in ended:
                 part.request.stop_token_ids = frozenset(sampled[part.row])
-        self.scheduler.update_from_output(output, sampled)
+        self._update(output, sampled)
         if new:
             self._seen.clear()
         answered = [part.row for part in new if not part.decodes]
@@ -192,16 +197,18 @@ class PagedV1Server(PagedServing):
         scheduler = self.scheduler
         config = scheduler.scheduler_config
         needs_all = config.long_prefill_token_threshold_adaptive or self._timeline is not None
+        needs_all = needs_all or scheduler.connector is not None  # who waits for a copy is passed
         while self._arrived and (needs_all or len(scheduler.waiting) <= config.max_num_seqs):
             row, request = self._arrived.popleft()
             scheduler.add_request(self._v1_request(row, request))
 
     def _v1_request(self, row: int, request: Request) -> V1Request:
         manager = self.scheduler.kv_cache_manager
+        hashes = manager.enable_caching or self.scheduler.connector is not None
         return V1Request(
             row,
             prompt_of(request, row),
-            block_size=manager.block_pool.hash_block_size if manager.enable_caching else None,
+            block_size=manager.block_pool.hash_block_size if hashes else None,
             max_tokens=request.output_tokens,
             arrival_time=request.arrival_s,
         )
@@ -211,7 +218,11 @@ class PagedV1Server(PagedServing):
         scheduler = self.scheduler
         if not scheduler.requests:
             return None
-        output: Any = scheduler.schedule()
+        return self._decided(scheduler.schedule())
+
+    def _decided(self, output: Any) -> tuple[SchedulerOutput, list[Part]] | None:
+        """What a step computes; None if that is nothing."""
+        scheduler = self.scheduler
         if output.preempted_req_ids:
             self._preempted += output.preempted_req_ids
             self._look_whether_it_spins()
@@ -230,12 +241,20 @@ class PagedV1Server(PagedServing):
             parts.append(Part(row, request, end - count, end, samples, decodes))
         return (output, parts) if parts else None
 
+    def _update(self, output: SchedulerOutput, sampled: dict[Name, list[int]]) -> None:
+        """Tell the scheduler what the step has sampled."""
+        self.scheduler.update_from_output(output, sampled)
+
     def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:
         """The rows that a step admits, and how many of their tokens were in the cache."""
         self._found += [(row, tokens) for row, tokens in found if tokens]
 
     def _costs(self, parts: list[tuple[int, int, bool]]) -> tuple[int, int, int]:
         return costs(parts, self.scheduler.cache_config.sliding_window)
+
+    def _more_state(self) -> object:
+        """What else decides what comes next."""
+        return None
 
     def _look_whether_it_spins(self) -> None:
         """Notice a state in which the scheduler was before, without a token sampled since.
@@ -253,7 +272,7 @@ class PagedV1Server(PagedServing):
         )
         queue = scheduler.kv_cache_manager.block_pool.free_block_queue
         blocks = tuple(block.block_hash for block in queue.get_all_free_blocks())
-        state = (len(scheduler.running), requests, blocks)
+        state = (len(scheduler.running), requests, blocks, self._more_state())
         self._spins = state in self._seen
         self._seen.add(state)
 

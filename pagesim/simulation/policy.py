@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import lcm
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from pagesim.checks import check_a, check_bool, check_int
+from pagesim.checks import check_a, check_bool, check_count, check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
@@ -25,15 +25,18 @@ from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
+from pagesim.simulation.paged_v1_tier import PagedV1TierServer, copying_of
 from pagesim.simulation.serving import Server
 from pagesim.simulation.unpaged import Contiguous, Own, Static, Token
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
+from pagesim.sizing.link import Link
 from pagesim.sizing.model import ModelSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
 from pagesim.v1.group_words import NOTATION, Groups, parse_groups
 from pagesim.v1.groups import cache_groups
+from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.workload.request import Request
 
 S = TypeVar("S")
@@ -148,6 +151,14 @@ class PagedV1:
     the same number of slots is the same memory with groups and without. ``group_layers`` has the
     number of layers of each group; where they differ, the smaller groups are padded.
 
+    With ``cpu_blocks`` there is a second tier, and ``simulate(…).tier`` says what was copied:
+    ``blocks_per_chunk``, ``offload_prompt_only``, ``store_threshold`` and ``eviction`` (vLLM calls
+    it ``cache_policy``) are those of :class:`pagesim.v1.OffloadingConfig`. Copies run beside the
+    steps, as fast as the ``link`` allows: a :class:`pagesim.sizing.link.Link`, its name or its
+    bytes per second, such as "25GB". If ``link`` is a number, a copy takes so many steps more than
+    the one in which it begins, and no time of its own. A tier is for one group of full attention,
+    and its runs are never fast-forwarded.
+
     ``fast_forward`` is as in :class:`Paged`. Here it is also possible with prefix caching and
     chunked prefill, but not if requests have ``token_ids``, scheduling is asynchronous, or there is
     a sliding window or a threshold. ``groups`` are fast-forwarded without prefix caching, if they
@@ -182,6 +193,26 @@ class PagedV1:
         "needed after every N tokens; 0 caches only those that the prompt's last token needs.",
         minimum=0,
     )
+    cpu_blocks: int = option(
+        0,
+        "The blocks of a second tier on the CPU, which keeps copies of prompts.",
+        minimum=0,
+        called="num_cpu_blocks",
+    )
+    eviction: str = option(
+        "lru", "With a second tier: which of its blocks are evicted.", choices=("lru", "arc")
+    )
+    link: str | Link | int = option(  # noqa: RUF009 (a Link is frozen)
+        "pcie4",
+        "With a second tier: what connects each GPU with the CPU, by its name or its bytes per "
+        "second, such as 25GB; or how many steps more a copy takes, such as '5 steps'.",
+        text=True,
+    )
+    blocks_per_chunk: int = option(1, "With a second tier: how many blocks are copied as one.")
+    offload_prompt_only: bool = option(True, "With a second tier: do not copy generated tokens.")
+    store_threshold: int = option(
+        0, "With a second tier: copy a block when so many requests have computed it.", minimum=0
+    )
     groups: Sequence[Any] | str | None = option(
         None,
         "The groups of layers of a hybrid model, " + NOTATION + "; or model: those of --model. "
@@ -200,7 +231,8 @@ class PagedV1:
         elif self.group_layers is not None:
             raise UsageError("group_layers is given without groups")
         widest = Limits(max_model_len=sys.maxsize)  # a server is given its own
-        self._configs(self._smallest, widest)
+        _, cache = self._configs(self._smallest, widest)
+        self._tier(cache)
 
     @classmethod
     def for_model(cls, model: str | ModelSpec, **fields: Any) -> "PagedV1":
@@ -212,6 +244,22 @@ class PagedV1:
         if len(groups) > 1:
             return cls(groups=groups, group_layers=layers, **fields)
         return cls(sliding_window=getattr(groups[0], "sliding_window", None), **fields)
+
+    def _tier(self, cache: CacheConfigV1) -> OffloadingConfig | None:
+        """The second tier of such a cache; None without. UsageError if it cannot have this one."""
+        copying_of(self.link)
+        blocks = check_count("cpu_blocks", self.cpu_blocks, 0)
+        tier = OffloadingConfig(
+            blocks // check_int("blocks_per_chunk", self.blocks_per_chunk, 1),
+            blocks_per_chunk=self.blocks_per_chunk,
+            cache_policy=self.eviction,
+            offload_prompt_only=self.offload_prompt_only,
+            store_threshold=self.store_threshold,
+        )
+        if not self.cpu_blocks:
+            return None
+        tier.chunk_blocks(cache)
+        return tier
 
     def uniform(self) -> "PagedV1":
         """Return the policy in which all layers are one group of full attention.
@@ -269,6 +317,9 @@ class PagedV1:
         """UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
         reason = why_not(scheduler, cache, requests)
+        if tier := self._tier(cache):
+            _forwards(self.fast_forward, "cpu_blocks copies blocks beside the steps", record)
+            return PagedV1TierServer(scheduler, cache, tier, copying_of(self.link), record)
         forwards = _forwards(self.fast_forward, reason, record)
         if self.groups is not None:
             if forwards:
@@ -279,7 +330,15 @@ class PagedV1:
         return PagedV1Server(scheduler, cache, record)
 
     def stepped(self, blocks: int, limits: Limits, record: bool = False) -> PagedV1Server:
-        """Return a server with a pool of so many blocks, which computes every step."""
+        """Return a server with a pool of so many blocks, which computes every step.
+
+        UsageError with a second tier: the bytes of its copies are not moved.
+        """
+        if self.cpu_blocks:
+            raise UsageError(
+                f"cpu_blocks={self.cpu_blocks}: a language model on V1 has no second tier; set it "
+                "to 0"
+            )
         scheduler, cache = self._configs(self._smallest, limits)
         cache = replace(cache, num_gpu_blocks=blocks)
         if self.groups is not None:
@@ -335,6 +394,8 @@ def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
     if not options:
         return policy  # type: ignore[no-any-return]
     known = [one.name for one in fields(policy)]
+    called = {one.metadata.get("called"): one.name for one in fields(policy)}
+    options = {called.get(name, name): value for name, value in options.items()}
     for name, value in options.items():
         if name not in known:
             what = f"takes {', '.join(known)}" if known else "takes no options"

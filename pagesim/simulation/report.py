@@ -16,7 +16,8 @@ HELD = ("token", "reserved", "internal")
 
 COUNTS = (
     *("requests", "finished", "ignored", "stuck", "preemptions", "hit_tokens"),
-    *("refound_tokens", "lost_tokens", "iterations", "seconds", "output_tokens_per_s"),
+    *("refound_tokens", "lost_tokens", "loaded_tokens", "blocks_out", "blocks_in"),
+    *("waited_s", "empty_steps", "iterations", "seconds", "output_tokens_per_s"),
 )
 """What a summary has as a single number."""
 

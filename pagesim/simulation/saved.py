@@ -9,7 +9,7 @@ import numpy as np
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import BOM, MAX_LINE, JsonObject, numbered_lines
-from pagesim.simulation.outcomes import COLUMNS, LOST
+from pagesim.simulation.outcomes import COLUMNS, LOADED, LOST
 from pagesim.simulation.report import measures
 
 RUN, SUMMARY, REQUESTS = "a recorded run", "the summary of a run", "the requests of a run"
@@ -20,6 +20,7 @@ FORMATS = {
     "pagesim sweep": "the output of pagesim sweep",
     "pagesim-trace/": "a recording of vLLM, for pagesim replay",
     "pagesim-v1-trace/": "a recording of vLLM, for pagesim replay",
+    "pagesim-kv-events/": "what a router hears",
 }
 """By how the format in the first line begins."""
 
@@ -93,7 +94,7 @@ def _summary(rows: list[dict[str, str]]) -> JsonObject:
     seconds = max((float(row["arrival_s"]) + float(row["end_to_end_s"]) for row in done), default=0)
     tokens = sum(int(row["output_tokens"]) for row in done)
     counts = ["preemptions", "hit_tokens", "refound_tokens"]
-    counts += [LOST] if rows and LOST in rows[0] else []
+    counts += [name for name in (LOST, LOADED[0]) if rows and name in rows[0]]
     return {
         "requests": len(rows),
         "finished": len(done),

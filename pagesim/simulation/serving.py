@@ -5,7 +5,8 @@ Policies differ in their :class:`Server`. All of them share these rules:
 * Requests are served first come, first served; row ``i`` of the :class:`Outcomes` says what became
   of ``requests[i]``.
 * The clock starts at 0. An iteration lasts ``cost_model.seconds(…)``; with nothing to run, the
-  clock jumps to the next arrival.
+  clock jumps to the next arrival. With a second tier, a step may wait for copies before it begins,
+  and one that computes nothing lasts until the next copy ends; its batch is 0.
 * The :class:`WasteLog` gets one row for every iteration, with the time at its end, and one with
   batch 0 for every jump. The slots are counted as they are while the iteration runs: prompts that
   it prefills are tokens, and so is the token that each decoding request writes. (A request of ``p``
@@ -77,6 +78,10 @@ class Step(NamedTuple):
     """Requests, and how many of their tokens the prefix cache spares them."""
     lost: Iterable[tuple[int, int]] = ()
     """Requests, and how many tokens more only some groups of layers had."""
+    begins: float | None = None
+    """When it begins, if it may have to wait for copies; None: at once."""
+    until: float | None = None
+    """When the next copy ends, if it computes nothing: it lasts until then, or an arrival."""
 
 
 def costs(
@@ -123,6 +128,10 @@ class Server(Protocol):
 
     def schedule(self, clock: float) -> Step | None:
         """Decide the next step; None if there is nothing to do before the next arrival."""
+
+    def reach(self, clock: float) -> None:
+        """The step ends at this time: told, before `commit`, if it says when it ``begins``."""
+        return None
 
     def commit(
         self, tokens: Mapping[int, int] | None = None
@@ -200,7 +209,13 @@ def steps(
         if step is not None:
             done += _write_down(step, server, outcomes, clock)
             if step.usage is not None:
-                clock += seconds(step.prefill, step.decodes, step.read, step.moved)
+                clock = (
+                    clock + seconds(step.prefill, step.decodes, step.read, step.moved)
+                    if step.begins is None
+                    else _end_beside_copies(
+                        step, server, clock, seconds, requests[next_row : next_row + 1]
+                    )
+                )
                 token, reserved, internal, external = step.usage
                 external += homeless
                 log.add(clock, token, reserved, internal, external, step.batch, server.cached)
@@ -217,6 +232,23 @@ def steps(
             log.add(clock, 0, 0, 0, homeless, 0, server.cached)
         elif step.usage is not None:
             yield
+
+
+def _end_beside_copies(
+    step: Step,
+    server: Server,
+    clock: float,
+    seconds: Callable[..., float],
+    following: Sequence[Request],
+) -> float:
+    """When a step ends that may wait for copies, before it computes or instead."""
+    clock = max(clock, step.begins or clock)
+    if step.until is None:
+        clock += seconds(step.prefill, step.decodes, step.read, step.moved)
+    else:
+        clock = max(clock, min([step.until, *(request.arrival_s for request in following)]))
+    server.reach(clock)
+    return clock
 
 
 def _write_down(step: Step, server: Server, outcomes: Outcomes, clock: float) -> int:

@@ -20,11 +20,14 @@ from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
+from pagesim.simulation.observed import KVEvents, Observer, Residency, to_observe
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
+from pagesim.simulation.paged_v1_tier import PagedV1TierServer
 from pagesim.simulation.policy import Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
+from pagesim.simulation.tier_use import TierUse
 from pagesim.simulation.unpaged import Own
 from pagesim.simulation.waste import WasteLog
 from pagesim.simulation.waste_groups import GroupsWaste
@@ -47,6 +50,8 @@ class Simulation:
     ``timeline`` is the recorded run, or None if it was not requested. ``block_size`` is None if the
     memory is not paged. ``groups`` says what requests held in each of several groups of layers;
     then ``waste`` counts places instead of slots (see `pagesim.simulation.paged_v1_groups`).
+    ``tier`` says what was copied to a second tier and back; None without one.
+    ``kv_events`` and ``residency`` are there if they were requested.
     """
 
     policy: str
@@ -57,6 +62,9 @@ class Simulation:
     requests: Outcomes
     timeline: Timeline | None = None
     groups: GroupsWaste | None = None
+    tier: TierUse | None = None
+    kv_events: KVEvents | None = None
+    residency: Residency | None = None
 
     @property
     def iterations(self) -> int:
@@ -80,13 +88,19 @@ class Simulation:
         the steady state; ``waste_in_time`` has the same averaged over its seconds. Latencies are in
         seconds. ``output_tokens_per_s`` counts the tokens of finished requests over the whole run.
         With several groups, ``groups`` has the means of each of them, and ``lost_tokens`` are those
-        that a request had to compute although some groups had them.
+        that a request had to compute although some groups had them. With a second tier there are
+        the ``loaded_tokens``, which are no hits, and what :meth:`TierUse.summary` returns.
         """
         done, none_ran = self.requests, self.iterations == 0
         more: JsonObject = {}
         if self.groups is not None:
             more["lost_tokens"] = sum(done.lost.values())
             more["groups"] = None if none_ran else self.groups.summary()
+        if self.tier is not None:
+            more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
+            more |= self.tier.summary()
+        observed = {"kv_events": self.kv_events, "residency": self.residency}
+        more |= {name: it.summary() for name, it in observed.items() if it is not None}
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {
@@ -160,6 +174,8 @@ def simulate(
     cost_model: CostModel | None = None,
     warmup: float = 0.1,
     record: bool = False,
+    kv_events: bool = False,
+    residency: float | None = None,
     progress: bool | ProgressCallback | None = None,
     **options: Any,
 ) -> Simulation:
@@ -179,23 +195,34 @@ def simulate(
     The means of ``waste`` are taken over the steady state: from when the fraction ``warmup`` of the
     requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
     records a timeline of every step; if the policy has no pages, each of its blocks is one slot.
+    Under V1, ``kv_events`` keeps what a router would hear, and ``residency`` is the fraction of the
+    blocks that are watched to tell how long blocks live; both have every step computed.
     ``progress=True`` draws a bar, None draws one only on a terminal, and a function is called with
     the number of requests done and the total. UsageError or TypeError names a bad argument; files
     fail as in `load`.
     """
     _check(saturated, record, progress, warmup, cost_model, limits)
+    check_bool("kv_events", kv_events)
     of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
     limits = replace(limits or Limits(), **of_limits)
     chosen = policy_of(policy, **options)
+    is_observed = kv_events or residency is not None
+    if is_observed:
+        chosen = to_observe(chosen, residency)
     stream = _stream(workload, saturated)
     whole, requests = _pool(pool, chosen), stream.requests
     server = chosen.server(whole.slots, limits, requests, record)
     by_group = isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer)
     divided = server.pool if by_group else whole.slots - server.null_slots
     log = WasteLog(divided or whole.slots, server.parts)  # or there is the null block alone
+    observer = Observer(server, log, kv_events, residency) if is_observed else None
     outcomes = Outcomes(requests)
     outcomes.has_groups = by_group
     clock = Roofline() if cost_model is None else cost_model
+    tier = None
+    if isinstance(server, PagedV1TierServer):
+        server.tell(clock)
+        tier = outcomes.tier = server.use
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
         serve(server, requests, log, outcomes, clock, report)
     log.check()
@@ -204,8 +231,13 @@ def simulate(
     groups = None
     if isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer):
         groups = GroupsWaste(server.group_names, server.layers, log, server.held)
+    more = observer.result() if observer else {}
     ended = server.finish()
-    return Simulation(chosen.name, stream, whole, block_size, log, outcomes, ended, groups)
+    if ended is not None and kv_events:  # it began before the engine was told to tell
+        ended.notes = replace(ended.notes, kv_events=True)
+    return Simulation(
+        chosen.name, stream, whole, block_size, log, outcomes, ended, groups, tier, **more
+    )
 
 
 def _check(

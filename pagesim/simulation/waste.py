@@ -70,7 +70,7 @@ class WasteLog:
 
     ``pool`` is the number of slots, and ``parts`` are the kinds of use that the means distinguish.
     A row says how the slots were used from the ``seconds`` of the row before (or from 0) up to its
-    own ``seconds``. A row with batch 0 is not a step: the server waited for an arrival.
+    own ``seconds``. A row with batch 0 is not a step: the server waited for an arrival or a copy.
 
     The means count all rows unless :meth:`steady` selects some of them.
     """

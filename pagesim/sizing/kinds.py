@@ -33,6 +33,12 @@ def kind_of(spec: KVCacheSpec) -> str:
     return KEPT.get(kind, kind)
 
 
+def lengths_of(spec: KVCacheSpec) -> dict[str, int | None]:
+    """Its window and its chunk, or that of some of its layers, as vLLM names them; else None."""
+    names = ("sliding_window", "attention_chunk_size")
+    return {name: getattr(spec, name, None) for name in names}
+
+
 def words_of(spec: KVCacheSpec) -> str:
     """The same in words, with the length of the window or of the chunks."""
     if isinstance(spec, SlidingWindowSpec):
@@ -40,8 +46,7 @@ def words_of(spec: KVCacheSpec) -> str:
     if isinstance(spec, ChunkedLocalAttentionSpec):
         return f"chunks of {spec.attention_chunk_size:,} tokens"
     words = WORDS.get(kind_of(spec), kind_of(spec))
-    window = getattr(spec, "sliding_window", None)
-    chunk = getattr(spec, "attention_chunk_size", None)
+    window, chunk = lengths_of(spec).values()
     if window is not None:
         return f"{words}, though some have a window of {window:,} tokens"
     return words if chunk is None else f"{words}, though some have chunks of {chunk:,} tokens"

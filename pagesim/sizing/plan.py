@@ -14,7 +14,7 @@ from pagesim.sizing.enough_memory import (
     check_enough_memory,
     estimated_max_model_len,
 )
-from pagesim.sizing.kinds import KINDS
+from pagesim.sizing.kinds import KINDS, lengths_of
 from pagesim.sizing.kv_cache_config import (
     KVCacheConfig,
     get_kv_cache_config,
@@ -101,8 +101,7 @@ def _kind(spec: KVCacheSpec) -> str:
 
 def _length(spec: KVCacheSpec) -> dict[str, int]:
     """The window or the chunk of a layer."""
-    keys = ("sliding_window", "attention_chunk_size")
-    return {key: value for key in keys if (value := getattr(spec, key, None)) is not None}
+    return {name: length for name, length in lengths_of(spec).items() if length is not None}
 
 
 def _numbers(names: tuple[str, ...]) -> list[int]:

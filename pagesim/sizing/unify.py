@@ -25,7 +25,7 @@ def merged(specs: Iterable[KVCacheSpec]) -> KVCacheSpec | None:
 
     Layers of full attention may remember a window (or a chunk) while others remember none.
     """
-    every = list(specs)
+    every = [*dict.fromkeys(specs)]  # the layers of a kind are equal
     bare = {_without_memory(spec) for spec in every}
     memories = {memory for spec in every if (memory := _memory(spec)) != (None, None)}
     if len(bare) > 1 or len(memories) > 1:

@@ -3,12 +3,13 @@
 The file format is described in ``FORMAT.md`` in this folder. ``record`` and ``names`` turn a
 journal into a ``log``, which has the rows that an engine wrote. ``events`` is how Python reads
 these rows, ``pages`` and ``seek`` give the state at a step, and ``search`` finds events. ``file``
-writes a run and ``reader`` reads it back. ``captions`` (for V0) and ``captions_v1`` say in a
-sentence what happened and why. ``pair`` puts two runs on one page, and ``film`` adds what a kernel
-reads.
+writes a run and ``reader`` reads it back. ``captions`` (for V0), ``captions_v1`` and
+``captions_tier`` say in a sentence what happened and why. ``tiers`` lets a second tier join a
+recording. ``pair`` puts two runs on one page, ``film`` adds what a kernel reads, and ``heard``
+tells what a router would have heard.
 """
 
-from pagesim.journal.state import Group, Queues, State, TableState
+from pagesim.journal.state import Group, Job, Queues, State, TableState, Tier
 from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.events import (
     Effect,
@@ -30,11 +31,13 @@ from pagesim.timeline.run import Timeline
 __all__ = ["Effect", "Event", "Mark", "Move", "Opened", "Scheduled", "TableChange", "Tokens"]
 __all__ += [
     "Group",
+    "Job",
     "Lookup",
     "Question",
     "Queues",
     "State",
     "TableState",
+    "Tier",
     "Timeline",
     "TimelineError",
 ]

@@ -5,6 +5,8 @@ from itertools import pairwise
 
 from pagesim.journal.state import State
 from pagesim.player.describe import counted, name_text
+from pagesim.timeline.captions_tier import PARTS as TIER
+from pagesim.timeline.captions_tier import scheduled
 from pagesim.timeline.captions_v1 import PARTS as V1
 from pagesim.timeline.events import Event, Scheduled
 from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
@@ -20,8 +22,11 @@ def caption(event: Event, state: State) -> str:
         whose = f" for {facts.who}" if facts.who else ""
         why = str(event.error).rstrip(".")
         return f"{event.called}{whose} failed, and nothing has changed: {why}."
-    if facts.is_v1 and event.kind in V1:
-        parts = V1[event.kind](facts)
+    of_v1 = V1 if state.tier is None else TIER
+    if state.tier and event.kind == "schedule":
+        parts = scheduled(_schedule(facts), facts)
+    elif facts.is_v1 and event.kind in of_v1:
+        parts = of_v1[event.kind](facts)
     elif facts.who or event.kind in _WITHOUT_SUBJECT:
         parts = _PARTS.get(event.kind, _any_call)(facts)
     else:

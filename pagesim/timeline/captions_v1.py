@@ -30,14 +30,15 @@ def _placed(facts: Facts, verb: str) -> list[str]:
         verb += f" in {len(groups)} groups"
     return [
         f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}",
-        *_hits(facts, found, computed),
+        *hit_parts(facts, found, computed),
         *nulls(facts),
-        *_taken(facts),
-        *_cached(facts),
+        *taken_parts(facts),
+        *cached_parts(facts),
     ]
 
 
-def _hits(facts: Facts, found: int, computed: int) -> list[str]:
+def hit_parts(facts: Facts, found: int, computed: int) -> list[str]:
+    """What a request has found."""
     if not (hits := facts.ids("hit")):
         return []
     parts = [
@@ -52,7 +53,7 @@ def _hits(facts: Facts, found: int, computed: int) -> list[str]:
     return parts
 
 
-def _taken(facts: Facts, who: str = "") -> list[str]:
+def taken_parts(facts: Facts, who: str = "") -> list[str]:
     """Blocks from the front of the queue; those that were cached come last."""
     fresh, parts = facts.fresh, []
     evicted = [block for block in facts.evicted if block in facts.source]
@@ -70,7 +71,8 @@ def _taken(facts: Facts, who: str = "") -> list[str]:
     return parts
 
 
-def _cached(facts: Facts) -> list[str]:
+def cached_parts(facts: Facts) -> list[str]:
+    """What can be found from now on."""
     if not (full := facts.ids("cache")):
         return []
     them = pick(full, "it is", "they are")
@@ -85,7 +87,7 @@ def _grow(facts: Facts) -> list[str]:
     if facts.state.groups:
         count = len(facts.positions("write"))
     unknown = range(count - facts.num_known)
-    parts = [*nulls(facts), *_dropped(facts), *_taken(facts, facts.who)]
+    parts = [*nulls(facts), *_dropped(facts), *taken_parts(facts, facts.who)]
     if unknown:
         is_not = pick(unknown, "is not known yet: the step that samples it is",
                       "are not known yet: the steps that sample them are")  # fmt: skip
@@ -100,7 +102,7 @@ def _grow(facts: Facts) -> list[str]:
         for effect in writes
         if facts.is_state(effect) and effect.first is not None
     ]
-    return [*parts, *_cached(facts)] or [f"{facts.who} already has room: nothing changes"]
+    return [*parts, *cached_parts(facts)] or [f"{facts.who} already has room: nothing changes"]
 
 
 def _dropped(facts: Facts) -> list[str]:
@@ -110,7 +112,8 @@ def _dropped(facts: Facts) -> list[str]:
     return [f"{blocks(gone)} {pick(gone, 'returns', 'return')} to the free queue"]
 
 
-def _given_back(facts: Facts) -> list[str]:
+def returned_parts(facts: Facts) -> list[str]:
+    """Where freed blocks go in the queue, and why."""
     freed = facts.of("free")
     front = [effect.block for effect in freed if effect.place == FRONT][::-1]
     back = [effect.block for effect in freed if effect.place != FRONT]
@@ -135,7 +138,7 @@ def _preempt(facts: Facts) -> list[str]:
     )
     again = "what is still cached then costs nothing"
     cached = any(effect.place != FRONT for effect in facts.of("free"))
-    return [head, *_given_back(facts), again if cached else ""]
+    return [head, *returned_parts(facts), again if cached else ""]
 
 
 def _update(facts: Facts) -> list[str]:
@@ -174,7 +177,7 @@ def _looked_up(facts: Facts) -> list[str]:
 
 
 def _leaves(head: str) -> Callable[[Facts], list[str]]:
-    return lambda facts: [f"{facts.who} {head}", *_given_back(facts)]
+    return lambda facts: [f"{facts.who} {head}", *returned_parts(facts)]
 
 
 PARTS: dict[str, Callable[[Facts], list[str]]] = {

@@ -6,6 +6,7 @@ from typing import Any
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name
+from pagesim.journal.state import Job
 
 ON = ("blocks", "slots")
 """What a mark can put numbers on."""
@@ -121,6 +122,8 @@ class Event:
     event, and ``tokens`` the tokens that became known. ``moves`` are the changes of queues, in
     order. ``step`` counts the calls of ``schedule()``, and ``scheduled`` is what such a call
     decided to compute. ``lookups`` are what a "get_computed_blocks" asked several KV cache groups.
+    ``begun`` are the copies to a second tier, or back, that begin, and ``ended`` the numbers of
+    those that end.
     """
 
     kind: str
@@ -138,6 +141,8 @@ class Event:
     error: str | None = None
     caption: str = ""
     lookups: tuple[Lookup, ...] = ()
+    begun: tuple[Job, ...] = ()
+    ended: tuple[int, ...] = ()
 
 
 def event_of(entry: Entry) -> Event:
@@ -160,6 +165,10 @@ def _value(kind: str, *what: Any) -> tuple[str, Any]:
         return "effects", Effect(kind, block, **dict(zip(EFFECTS[kind].fields, more, strict=True)))
     if kind == fx.LOOKUP:
         return "lookups", Lookup(*what)
+    if kind == fx.BEGIN:
+        return "begun", Job(*what)
+    if kind == fx.END:
+        return "ended", what[0]
     if kind in (fx.LEAVE, fx.ENTER):
         return "moves", Move(kind == fx.ENTER, *what)
     if kind == fx.CLOSE:

@@ -53,7 +53,8 @@ class Facts:
     @property
     def is_v1(self) -> bool:
         """Whether the run is of vLLM V1: one free queue, and a null block from the beginning."""
-        return len(self.state.lists) == 1 and self.state.null_block is not None
+        is_alone = len(self.state.lists) == 1 or self.state.tier is not None
+        return is_alone and self.state.null_block is not None
 
     def of(self, kind: str) -> list[Effect]:
         return self._of.get(kind, [])
@@ -103,7 +104,7 @@ class Facts:
     @property
     def was_last_resort(self) -> bool:
         """Whether the evicted blocks came from another list than the free blocks do."""
-        if len(self.state.lists) < 2:
+        if len(self.state.lists) < 2 or self.state.tier is not None:
             return False
         first = next(iter(self.state.lists))
         return not self.evicted or self.source.get(self.evicted[0], "") != first

@@ -11,7 +11,14 @@ from typing import BinaryIO, Protocol
 from pagesim.files import replacing
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name
-from pagesim.timeline.header import FORMAT, LINKED, SORTED, groups_as_dict, state_as_dict
+from pagesim.timeline.header import (
+    FORMAT,
+    LINKED,
+    SORTED,
+    groups_as_dict,
+    state_as_dict,
+    tier_as_dict,
+)
 from pagesim.timeline.lines import as_json
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Steps
@@ -71,6 +78,7 @@ def header(run: Run) -> JsonObject:
         "block_size": state.block_size,
         **groups_as_dict(state),
         "pools": [list(pool) for pool in state.pools.items()],
+        **tier_as_dict(state),
         "lists": [[n, SORTED if n in state.sorted_lists else LINKED] for n in state.lists],
         "queues": list(state.queues),
         "caching": state.caching,

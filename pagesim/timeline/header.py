@@ -1,17 +1,20 @@
 """Converts a state to the header of a file and back; everything read is checked."""
 
 from collections.abc import Mapping, Sequence
+from sys import intern
 
 from pagesim.files.jsonl import Json
-from pagesim.journal.effects import MAX_BLOCKS, Name, show
+from pagesim.journal.effects import COPIES, MAX_BLOCKS, STORE, Name, show
 from pagesim.journal.state import (
     FULL,
     KINDS,
     WINDOW,
     Group,
+    Job,
     Queues,
     State,
     TableState,
+    Tier,
     name_parts,
 )
 from pagesim.timeline.checked import Checked
@@ -20,6 +23,7 @@ FORMAT = "pagesim-timeline/2"
 LINKED, SORTED = ORDERS = ("linked", "sorted")
 MAX_NAMES = 1_000
 """Pools, lists, or queues."""
+POLICIES = ("lru", "arc")
 
 
 def groups_as_dict(state: State) -> dict[str, Json]:
@@ -31,6 +35,13 @@ def groups_as_dict(state: State) -> dict[str, Json]:
             shown["sliding_window"] = group.sliding_window
         groups.append(shown)
     return {"groups": groups} if groups else {}
+
+
+def tier_as_dict(state: State) -> dict[str, Json]:
+    """The key of the header for a second tier; no key for none."""
+    if (tier := state.tier) is None:
+        return {}
+    return {"tier": {"blocks_per_chunk": tier.blocks_per_chunk, "policy": tier.policy}}
 
 
 def state_as_dict(state: State) -> dict[str, Json]:
@@ -47,7 +58,12 @@ def state_as_dict(state: State) -> dict[str, Json]:
         "null": state.null_block,
         "queues": [list(names) for names in state.queues.values()],
         **({"requests": [list(pair) for pair in state.requests.items()]} if state.requests else {}),
+        **({"jobs": [_job_as_list(job) for job in state.jobs]} if state.tier else {}),
     }
+
+
+def _job_as_list(job: Job) -> list[Json]:
+    return [job.job, job.kind, job.request, [list(pair) for pair in job.blocks]]
 
 
 def _written(table: TableState) -> list[int]:
@@ -65,6 +81,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
     check.num_blocks = sum(pools.values())
     if check.num_blocks > MAX_BLOCKS or block_size > MAX_BLOCKS:
         raise check.error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
+    tier = _tier(words.get("tier"), pools, check)
     orders = _orders(words, check)
     groups = _groups(words.get("groups", []), block_size, check)
     given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
@@ -94,6 +111,52 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         },
         sorted_lists=frozenset(name for name, order in orders.items() if order == SORTED),
         groups=groups,
+        tier=tier,
+        jobs=_jobs(state, tier, next(iter(pools.values()), 0), check),
+    )
+
+
+def _tier(given: Json, pools: Mapping[str, int], check: Checked) -> Tier | None:
+    """The second tier of a header, which has one pool for each tier."""
+    if given is None:
+        return None
+    if not isinstance(given, dict) or given.get("policy") not in POLICIES:
+        raise check.error(f"tier must have a policy, {' or '.join(POLICIES)}, not {show(given)}")
+    width = check.integer(given.get("blocks_per_chunk"), "blocks_per_chunk", 1)
+    sizes = list(pools.values())
+    if len(sizes) != 2 or sizes[1] % width:
+        raise check.error(
+            f"a tier needs two pools, the second with whole chunks of {width} blocks: {sizes}"
+        )
+    return Tier(width, given["policy"])
+
+
+def _jobs(
+    state: Mapping[str, Json], tier: Tier | None, num_gpu_blocks: int, check: Checked
+) -> tuple[Job, ...]:
+    """The copies under way."""
+    given = check.items(state.get("jobs", []), "jobs")
+    if given and tier is None:
+        raise check.error("there are jobs, but no tier")
+    jobs = [read_job(check.parts(job, "a job", 4), num_gpu_blocks, check) for job in given]
+    if len({job.job for job in jobs}) < len(jobs):
+        raise check.error("a job is under way twice")
+    return tuple(jobs)
+
+
+def read_job(given: Sequence[Json], num_gpu_blocks: int, check: Checked) -> Job:
+    """A copy between the tiers, from one to the other."""
+    number, kind, request, blocks = given
+    if not isinstance(kind, str) or kind not in COPIES:
+        raise check.error(f"a job must be a {' or a '.join(COPIES)}, not {show(kind)}")
+    pairs = [(check.block(a), check.block(b)) for a, b in check.pairs(blocks, "a job's blocks")]
+    check.count(3 * len(pairs))
+    is_store = kind == STORE
+    for a, b in pairs:
+        if (a < num_gpu_blocks) is not is_store or (b < num_gpu_blocks) is is_store:
+            raise check.error(f"a {kind} cannot copy block {a} to block {b}: see the pools")
+    return Job(
+        check.integer(number, "a job's number"), intern(kind), check.name(request), tuple(pairs)
     )
 
 

@@ -8,6 +8,8 @@ CLOSE       table
 TOKENS      table, first position, *tokens     they became known
 LEAVE ENTER queue, place, request, sequence    its first one, or None
 LOOKUP      (*group ids), asked, found         a lookup in these groups, in tokens
+BEGIN       job, kind, request, (*pairs)       a copy between the tiers
+END         job
 SCHEDULED   request, sequence or None, tokens, whether of its prompt
 MARK        name, "blocks" or "slots", *pairs (id, number)
 FAILED      called, error

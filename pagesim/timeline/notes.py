@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pagesim.checks import check_int
+from pagesim.checks import check_bool, check_int
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.timeline.questions import Question, check_text, question_from
@@ -20,6 +20,8 @@ class Notes:
     """The sequences of a longer run that this one continues, in the order of their colours."""
     opens: int | None = None
     """The step that the player opens at; None leaves it to the player."""
+    kv_events: bool = False
+    """Whether the engine tells routers which blocks it caches."""
 
     def with_changes(
         self,
@@ -66,6 +68,7 @@ class Notes:
             "tokens": {str(token): label for token, label in self.tokens.items()},
             "questions": [question.as_dict() for question in self.questions],
             "sequences": list(self.sequences),
+            "kv_events": self.kv_events,
         }
         known = {} if self.opens is None else {"opens": self.opens}
         return {key: value for key, value in words.items() if value} | known
@@ -79,7 +82,9 @@ def notes_from(header: JsonObject) -> Notes:
     notes = Notes().with_changes(header.get("title"), tokens, questions, opens)
     if opens is not None and opens > header["events"]:
         raise ValueError(f"there is no step {opens} to open at")
-    return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
+    tells = check_bool("kv_events", header.get("kv_events", False))
+    sequences = tuple(_name(name) for name in header.get("sequences", ()))
+    return replace(notes, sequences=sequences, kv_events=tells)
 
 
 def _name(value: Json) -> Name:

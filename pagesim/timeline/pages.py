@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, ImpossibleError, Name, Row
-from pagesim.journal.state import Queues, State
+from pagesim.journal.state import Job, Queues, State
 from pagesim.timeline.log import Log
 
 
@@ -64,6 +64,8 @@ class Pages:
     """The tokens of each table, known or maybe later ones behind them: copies share it."""
     null_block: int | None
     queues: dict[str, list[tuple[Name, Name | None]]]
+    jobs: dict[int, Job]
+    """The copies between the tiers that are under way."""
     is_strict: bool = False
     """Whether what cannot happen is an error: it may in a run of classes that are wrong."""
 
@@ -88,6 +90,7 @@ class Pages:
                 queue: [(request, state.requests.get(request)) for request in requests]
                 for queue, requests in state.queues.items()
             },
+            {job.job: job for job in state.jobs},
         )
 
     def copy(self, lists: dict[str, Waiting]) -> Pages:
@@ -103,13 +106,20 @@ class Pages:
             self.tokens.copy(),
             self.null_block,
             {name: queue.copy() for name, queue in self.queues.items()},
+            self.jobs.copy(),
         )
 
     @property
     def nbytes(self) -> int:
         """The approximate size of the containers in bytes."""
         parts: list[object] = [self.refs, self.cached, self.computed, self.num_slots]
-        parts += [self.num_tokens, self.tables, *self.tables.values(), *self.queues.values()]
+        parts += [
+            self.jobs,
+            self.num_tokens,
+            self.tables,
+            *self.tables.values(),
+            *self.queues.values(),
+        ]
         for waiting in self.lists.values():
             parts += [waiting.back, waiting.front]
         return sum(map(sys.getsizeof, parts))
@@ -152,6 +162,14 @@ class Pages:
     def _enter(self, queue: str, place: int, *waiter: Any) -> None:
         self.queues[queue].insert(place, waiter)
 
+    def _begin(self, *job: Any) -> None:
+        self.need(job[0] not in self.jobs, "it is under way already")
+        self.jobs[job[0]] = Job(*job)
+
+    def _end(self, job: int) -> None:
+        self.need(job in self.jobs, "it is not under way")
+        del self.jobs[job]
+
     _changes: ClassVar[dict[str, Callable[..., None]]] = {
         fx.PATCH: _patch,
         fx.OPEN: _open,
@@ -159,6 +177,8 @@ class Pages:
         fx.TOKENS: _know,
         fx.LEAVE: _leave,
         fx.ENTER: _enter,
+        fx.BEGIN: _begin,
+        fx.END: _end,
     }
 
     def state(self, start: State) -> State:
@@ -190,4 +210,6 @@ class Pages:
             requests={request: name for request, name in waiting if name is not None},
             sorted_lists=start.sorted_lists,
             groups=start.groups,
+            tier=start.tier,
+            jobs=tuple(self.jobs.values()),
         )

@@ -14,7 +14,7 @@ from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row, show
 from pagesim.timeline.checked import Checked, TimelineError
 from pagesim.timeline.events import MAX_MARK, ON
-from pagesim.timeline.header import FORMAT, check_group, read_state
+from pagesim.timeline.header import FORMAT, check_group, read_job, read_state
 from pagesim.timeline.log import Log
 from pagesim.timeline.notes import notes_from
 from pagesim.timeline.pages import Pages
@@ -111,6 +111,9 @@ class Reader(Checked):
         if effect and effect[0] == fx.LOOKUP and self.log.start.groups:
             self._lookup(effect)
             return
+        if effect and effect[0] in (fx.BEGIN, fx.END) and self.log.start.tier is not None:
+            self._copy(effect)
+            return
         if not effect or not isinstance(effect[0], str) or effect[0] not in EFFECTS:
             raise self.error(f"unknown effect {show(effect)}")
         fields = EFFECTS[effect[0]].fields
@@ -131,6 +134,20 @@ class Reader(Checked):
             raise self.error(f"a lookup must be in groups 0 to {count - 1}, not {show(groups)}")
         tokens = self.integer(asked, "asked"), self.integer(found, "found")
         self._apply(fx.LOOKUP, tuple(groups), *tokens)
+
+    def _copy(self, effect: list[Json]) -> None:
+        """A copy between the tiers begins or ends."""
+        begins = effect[0] == fx.BEGIN
+        _, job, *more = self.parts(effect, fx.BEGIN if begins else fx.END, 5 if begins else 2)
+        number = self.integer(job, "a job's number")
+        try:
+            if begins:
+                first_pool = next(iter(self.log.start.pools.values()))
+                self._apply(fx.BEGIN, *read_job([job, *more], first_pool, self))
+            else:
+                self._apply(fx.END, number)
+        except fx.ImpossibleError as error:
+            raise self.error(f"job {number}: {error}") from None
 
     def _field(self, name: str, value: Json) -> Json:
         """What a row has for the value of an effect's field."""

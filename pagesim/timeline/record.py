@@ -14,6 +14,7 @@ from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.log import START, Log
 from pagesim.timeline.names import Names
 from pagesim.timeline.run import Timeline
+from pagesim.timeline.tiers import tier_rows, with_empty_tier
 
 Request = tuple[Any, ...]
 """A request in a queue: its id, and its first sequence."""
@@ -53,6 +54,7 @@ def record(subject: Recordable) -> Iterator[Timeline]:
     recording.listeners += 1
     log = recording.log
     run = Timeline(log, start=len(log), recording=recording)
+    run.notes = replace(run.notes, kv_events=_tells_routers(subject))
     try:
         yield run
     finally:
@@ -61,6 +63,13 @@ def record(subject: Recordable) -> Iterator[Timeline]:
         if not recording.listeners:
             journal.listen(None)
             recording.tables.clear()
+
+
+def _tells_routers(subject: Any) -> bool:
+    """Whether a pool of V1, or the one of a manager or a scheduler, keeps KV events."""
+    manager = getattr(subject, "kv_cache_manager", subject)
+    pool = getattr(manager, "block_pool", manager)
+    return getattr(pool, "enable_kv_cache_events", False) is True
 
 
 class Table:
@@ -113,22 +122,27 @@ class Recording:
         """Add tables and queues that were not recorded so far to the initial state.
 
         Nothing has happened to those tables yet, or their histories would have begun. The requests
-        in the queues are added by a separate event.
+        in the queues, and what a second tier holds, are added by a separate event.
         """
         new = {n: t for n, t in state.tables.items() if state.live[n] not in self.tables}
         self._begin(new, state.live)
         start = self.log.start
         if new:
             start = replace(start, tables={**start.tables, **new})
+        rows: list[Row] = []
         if state.queues and not self.has_queues:
             start = replace(start, queues=Queues(dict.fromkeys(state.queues, ())))
             self._queues, self.has_queues = {queue: [] for queue in state.queues}, True
+        if state.tier and not start.tier:
+            start = with_empty_tier(start, state)
+            rows += tier_rows(state)
         self.log.start = start
         if any(state.queues.values()) and not any(self._queues.values()):
-            rows: list[Row] = [
+            rows += [
                 (fx.QUEUE, queue, [(name, state.requests.get(name)) for name in requests])
                 for queue, requests in state.queues.items()
             ]
+        if rows:
             self.event("record", None, rows, None, None)
 
     # -- what the journal reports ----------------------------------------------------------------
@@ -152,9 +166,9 @@ class Recording:
                 self._position += row[2] if self._writing is not None else 0
             elif what == fx.APPEND:
                 _, table, self._position, tokens = row
-                history = self.tables[table]
-                self._writing = history.key
-                if tokens:
+                history = self.tables.get(table)
+                self._writing = None if history is None else history.key
+                if history is not None and tokens:
                     history.tokens.fromlist(tokens)
                     done.append((fx.TOKENS, history.key, self._position, *tokens))
             elif what in self._named:
@@ -263,6 +277,9 @@ class Recording:
         for place, (request, sequence) in enumerate(now[first : len(now) - last], first):
             self._enter(queue, request, sequence, place)
 
+    def _begun(self, job: int, kind: str, request: Hashable, blocks: Row) -> None:
+        self._rows.append((fx.BEGIN, job, kind, request_name(request), blocks))
+
     def _waiter(self, request: Hashable, sequence: Name | None) -> tuple[Name, Hashable]:
         return request_name(request), self.names.key(sequence)
 
@@ -277,5 +294,6 @@ class Recording:
         fx.LEAVE: _leave,
         fx.ENTER: _enter,
         fx.QUEUE: _arrange,
+        fx.BEGIN: _begun,
     }
     """How the other rows are named that concern tables or queues; the rest is kept as it is."""

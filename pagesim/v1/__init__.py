@@ -15,6 +15,8 @@ Which file answers which question, from the top down::
     mamba_manager                 The same for states. Where must a chunk end?
     block_pool                    Which blocks are taken, shared, cached, evicted?
     kv_cache_utils                What is a block, its hash, its key, the queue of free blocks?
+    kv_events, kv_event_index     What does a router hear of all this? What does it know then?
+    kv_cache_metrics              How long do blocks live, and how soon are they needed again?
     config, groups                What may a user choose, and what is refused?
     output, engine                What does a step tell the workers and the clients?
     offload                       Which chunks are kept in the CPU's memory as well?
@@ -33,6 +35,7 @@ from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from pagesim.v1.kv_cache_coordinator import get_kv_cache_coordinator
 from pagesim.v1.kv_cache_manager import KVCacheBlocks, KVCacheManager
+from pagesim.v1.kv_cache_metrics import KVCacheEvictionEvent, KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import (
     BlockHashListWithBlockSize,
     FreeKVCacheBlockQueue,
@@ -41,6 +44,11 @@ from pagesim.v1.kv_cache_utils import (
     get_group_id,
     hash_block_tokens,
     make_block_hash_with_group_id,
+)
+from pagesim.v1.kv_events import (
+    AllBlocksCleared,
+    BlockRemoved,
+    BlockStored,
 )
 from pagesim.v1.offload.base import (
     LookupResult,
@@ -58,8 +66,11 @@ from pagesim.v1.starvation import why_it_waits_forever
 from pagesim.v1.transfers import CPULoadStoreSpec
 
 __all__ = [
+    "AllBlocksCleared",
     "BlockHashListWithBlockSize",
     "BlockPool",
+    "BlockRemoved",
+    "BlockStored",
     "CPULoadStoreSpec",
     "CPUOffloadingManager",
     "CacheConfig",
@@ -71,7 +82,9 @@ __all__ = [
     "FullAttentionSpec",
     "KVCacheBlock",
     "KVCacheBlocks",
+    "KVCacheEvictionEvent",
     "KVCacheManager",
+    "KVCacheMetricsCollector",
     "LookupResult",
     "MambaSpec",
     "ModelRunnerOutput",

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pagesim.checks import check_bool, check_count, check_int, check_token_ids, explained
+from pagesim.checks import check_a, check_bool, check_count, check_int, check_token_ids, explained
 from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, CACHE, EVICT, FREE, FRONT, HIT, TAKE, UNSHARE
 from pagesim.journal.state import State
+from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import (
     BlockHash,
     BlockHashListWithBlockSize,
@@ -24,6 +25,7 @@ from pagesim.v1.kv_cache_utils import (
     KVCacheBlock,
     check_group_id,
 )
+from pagesim.v1.kv_events import AllBlocksCleared, KVCacheEvent, removed, stored
 from pagesim.v1.request import Request, check_block_size
 from pagesim.v1.state import read_pool
 
@@ -66,7 +68,8 @@ class BlockPool:
 
     The null block stands in a table for a block that is gone. A failed call has changed nothing.
     ``hash_block_size`` is the number of tokens that one more hash of a request covers: the size of
-    a block, or a divisor of the sizes in all groups.
+    a block, or a divisor of the sizes in all groups. ``enable_kv_cache_events`` keeps what a router
+    should hear for `take_events`; a ``metrics_collector`` hears what happens to the blocks.
     """
 
     def __init__(
@@ -74,12 +77,19 @@ class BlockPool:
         num_gpu_blocks: int,
         enable_caching: bool,
         hash_block_size: int,
+        enable_kv_cache_events: bool = False,
+        metrics_collector: KVCacheMetricsCollector | None = None,
         *,
         journal: Journal | None = None,
     ) -> None:
         self.num_gpu_blocks = check_count("num_gpu_blocks", num_gpu_blocks, 1)
         check_bool("enable_caching", enable_caching)
         self.enable_caching = enable_caching
+        self.enable_kv_cache_events = check_bool("enable_kv_cache_events", enable_kv_cache_events)
+        self.kv_event_queue: list[KVCacheEvent] = []
+        if metrics_collector is not None:
+            check_a("metrics_collector", metrics_collector, KVCacheMetricsCollector)
+        self.metrics_collector = metrics_collector
         self.hash_block_size = check_int("hash_block_size", hash_block_size, 1)
         self.journal = journal or Journal()
         self.blocks = [KVCacheBlock(block_id) for block_id in range(num_gpu_blocks)]
@@ -112,6 +122,11 @@ class BlockPool:
             block.ref_cnt = 1
             if self.journal.active:
                 self.journal.note((TAKE, block.block_id, FREE_QUEUE))
+        if self.metrics_collector is not None:
+            for block in blocks:
+                if self.enable_caching:
+                    self.metrics_collector.on_block_evicted(block)
+                self.metrics_collector.on_block_allocated(block)
         return blocks
 
     @event()
@@ -124,6 +139,8 @@ class BlockPool:
                 self.free_block_queue.remove(block)
                 self.num_cached_free_blocks -= block.key is not None
             block.ref_cnt += 1
+            if self.metrics_collector is not None:
+                self.metrics_collector.on_block_accessed(block)
             if self.journal.active:
                 group_id = getattr(block.key, "group_id", 0)
                 size = self.block_sizes.get(group_id, self.hash_block_size)
@@ -247,6 +264,9 @@ class BlockPool:
             if kv_cache_group_id:
                 key = BlockHashWithGroupId(key, kv_cache_group_id)
             self._set_key(table[index], key, (index + 1) * block_size)
+        if self.enable_kv_cache_events and start < end:
+            event = stored(request, hashes, chosen, start, end, block_size, kv_cache_group_id)
+            self.kv_event_queue.append(event)
 
     def _set_key(self, block: KVCacheBlock, key: BlockHash, num_tokens: int) -> None:
         block.set_block_hash(key, num_tokens)
@@ -294,14 +314,19 @@ class BlockPool:
         elif not is_known:
             self.cached_block_hashes_by_block.setdefault(block.block_id, set()).add(key)
             self.cached_block_hash_to_block.insert(key, block)
+        if self.enable_kv_cache_events and not is_known:
+            where = [index - 1], index - 1, index, self.hash_block_size, kv_cache_group_id
+            self.kv_event_queue.append(stored(request, request.block_hashes, *where))
         return key
 
-    def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
-        """Forget what a block caches; False if that is nothing."""
+    def _maybe_evict_cached_block(self, block: KVCacheBlock, tell: bool = True) -> bool:
+        """Forget what a block caches; False if that is nothing. Routers hear it if they should."""
         if block.key is None:
             return False
-        for key in (block.key, *self.cached_block_hashes_by_block.pop(block.block_id, ())):
+        for key in (block.key, *sorted(self.cached_block_hashes_by_block.pop(block.block_id, ()))):
             self.cached_block_hash_to_block.pop(key, block.block_id)
+            if tell and self.enable_kv_cache_events:
+                self.kv_event_queue.append(removed(key))
         block.reset_hash()
         self.num_cached_free_blocks -= block.ref_cnt == 0
         if self.journal.active:
@@ -316,6 +341,8 @@ class BlockPool:
             if not 0 <= block_id < self.num_gpu_blocks:
                 raise UsageError(f"block {block_id} does not belong to this pool")
         for block_id in ids:
+            if self.metrics_collector is not None:
+                self.metrics_collector.on_block_evicted(self.blocks[block_id])
             self._maybe_evict_cached_block(self.blocks[block_id])
 
     @event()
@@ -327,8 +354,17 @@ class BlockPool:
         if self.get_num_free_blocks() != self.num_gpu_blocks - 1:
             return False
         for block in self.blocks:
-            self._maybe_evict_cached_block(block)
+            self._maybe_evict_cached_block(block, tell=False)
+        if self.metrics_collector is not None:
+            self.metrics_collector.reset()
+        if self.enable_kv_cache_events:
+            self.kv_event_queue.append(AllBlocksCleared())
         return True
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Return what a router should hear since the last call."""
+        events, self.kv_event_queue = self.kv_event_queue, []
+        return events
 
     # -- state -----------------------------------------------------------------------------------
 

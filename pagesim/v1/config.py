@@ -34,7 +34,8 @@ class CacheConfig:
     number of tokens after which blocks of all groups end. With a window,
     ``retention_interval`` says which blocks are cached: 0 caches the blocks that the prompt's last
     token needs; a multiple ``n`` of the block size also caches the blocks that are needed after
-    every ``n`` tokens; None caches every block. TypeError or UsageError names the field and the
+    every ``n`` tokens; None caches every block. With ``enable_kv_cache_events``, a scheduler
+    publishes what a router should hear. TypeError or UsageError names the field and the
     value.
     """
 
@@ -46,6 +47,7 @@ class CacheConfig:
     retention_interval: int | None = 0
     groups: Sequence[KVCacheSpec] | None = None
     hash_block_size: int | None = None
+    enable_kv_cache_events: Flag = False
 
     def __post_init__(self) -> None:
         check_fields(self)

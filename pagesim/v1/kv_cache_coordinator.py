@@ -22,6 +22,7 @@ from pagesim.journal.effects import LOOKUP, Name
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.groups import check_groups
+from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
 from pagesim.v1.mamba_manager import AlignedMambaManager, MambaManager
 from pagesim.v1.request import Request
@@ -244,13 +245,16 @@ def get_kv_cache_coordinator(
     enable_caching: bool = True,
     max_in_flight_tokens: int | None = None,
     retention_interval: int | None = 0,
+    enable_kv_cache_events: bool = False,
+    metrics_collector: KVCacheMetricsCollector | None = None,
 ) -> KVCacheCoordinator:
     """The coordinator of these groups, on a pool of its own. UsageError names what is wrong."""
     check_int("max_model_len", max_model_len, 1)
     if max_in_flight_tokens is not None:
         check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
     specs = check_groups(groups, hash_block_size, enable_caching, retention_interval)
-    pool = BlockPool(num_gpu_blocks, enable_caching, hash_block_size)
+    observed = enable_kv_cache_events, metrics_collector
+    pool = BlockPool(num_gpu_blocks, enable_caching, hash_block_size, *observed)
     size = lcm(*(spec.block_size for spec in specs))
     most_in_flight = max_in_flight_tokens or max_model_len
     pool.block_sizes = {group_id: spec.block_size for group_id, spec in enumerate(specs)}

@@ -18,7 +18,9 @@ from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSp
 from pagesim.v1.block_pool import FREE_QUEUE
 from pagesim.v1.groups import cache_groups
 from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
+from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.kv_events import KVCacheEvent, with_kind
 from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
 from pagesim.v1.state import (
     GroupTable,
@@ -82,8 +84,10 @@ class KVCacheManager:
     The model's layers are of one kind, with blocks of ``block_size`` tokens and, for a window,
     ``sliding_window`` tokens; or they form several ``groups``, each with a spec and tables of its
     own, and ``hash_block_size`` divides all their block sizes. ``max_in_flight_tokens`` is the
-    maximum number of tokens scheduled but not yet computed. The other arguments are those of
-    `CacheConfig` and `SchedulerConfig`. A call that raises has changed nothing.
+    maximum number of tokens scheduled but not yet computed. ``enable_kv_cache_events`` keeps what a
+    router should hear, and a ``metrics_collector`` hears what blocks live through. The other
+    arguments are those of `CacheConfig` and `SchedulerConfig`. A call that raises has changed
+    nothing.
     """
 
     def __init__(
@@ -99,6 +103,8 @@ class KVCacheManager:
         *,
         groups: Iterable[KVCacheSpec] | None = None,
         hash_block_size: int | None = None,
+        enable_kv_cache_events: bool = False,
+        metrics_collector: KVCacheMetricsCollector | None = None,
     ) -> None:
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
         check_fraction("watermark", watermark)
@@ -113,6 +119,8 @@ class KVCacheManager:
             enable_caching,
             max_in_flight_tokens,
             retention_interval,
+            enable_kv_cache_events,
+            metrics_collector,
         )
         self.enable_caching = enable_caching
         self.block_pool = self.coordinator.block_pool
@@ -226,7 +234,8 @@ class KVCacheManager:
         new_blocks: Blocks = tables.no_blocks
         if num_blocks:
             new_blocks = tables.allocate_new_blocks(request_id, need, end)
-        self._written(request_id, total_computed, end, hits, new_blocks)
+        is_loading = num_external_computed_tokens > 0
+        self._written(request_id, total_computed, end, hits, new_blocks, is_loading)
         if self.enable_caching and not delay_cache_blocks:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
@@ -277,9 +286,21 @@ class KVCacheManager:
             manager.allocate_new_computed_blocks(request_id, found, num_computed_tokens)
 
     def _written(
-        self, request_id: Name, start: int, end: int, hits: Blocks, new_blocks: Blocks
+        self,
+        request_id: Name,
+        start: int,
+        end: int,
+        hits: Blocks,
+        new_blocks: Blocks,
+        is_loading: bool = False,
     ) -> None:
-        """These positions have slots now, in tables that have grown by these blocks."""
+        """These positions have slots now, in tables that have grown by these blocks.
+
+        A load fills those before: with the step, or later if nothing else is written.
+        """
+        if is_loading:
+            local = self._num_slots[request_id]
+            start, end = local, end if end > start else local
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if not self.journal.active:
@@ -297,6 +318,13 @@ class KVCacheManager:
             written = self._num_slots[request.request_id]
             for owner in self._tables_of(request.request_id).values():
                 self.journal.note((KNOWN, owner, owner.all_token_ids, written))
+
+    @event(request_id_of, if_changed=True)
+    def note_loaded(self, request: Request) -> None:
+        """Tell a recording that a load has filled the slots of the tokens computed so far."""
+        name, no_blocks = request.request_id, self.coordinator.no_blocks
+        if (start := self._num_slots.get(name)) is not None:
+            self._written(name, start, request.num_computed_tokens, no_blocks, no_blocks)
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, external: int, hits: Blocks
@@ -369,6 +397,10 @@ class KVCacheManager:
     def reset_prefix_cache(self) -> bool:
         """Forget all cached content; while any block is owned, return False and forget nothing."""
         return self.block_pool.reset_prefix_cache()
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """Return what a router should hear since the last call; nothing unless it is enabled."""
+        return [with_kind(event, self.kv_cache_groups) for event in self.block_pool.take_events()]
 
     # -- state -----------------------------------------------------------------------------------
 

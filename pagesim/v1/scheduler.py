@@ -8,17 +8,19 @@ Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py`` and ``async_scheduler.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import BACK, SCHEDULED, Name
+from pagesim.journal.effects import BACK, QUEUE, SCHEDULED, Name
 from pagesim.journal.state import State, table_name
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager, request_id_of
+from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
+from pagesim.v1.kv_events import KVCacheEvent
 from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_split
 from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.offload.connector import OffloadingConnector
@@ -54,9 +56,13 @@ class Scheduler:
         scheduler_config: SchedulerConfig,
         cache_config: CacheConfig,
         offloading_config: OffloadingConfig | None = None,
+        *,
+        metrics_collector: KVCacheMetricsCollector | None = None,
     ) -> None:
         check_a("scheduler_config", scheduler_config, SchedulerConfig)
         check_a("cache_config", cache_config, CacheConfig)
+        if offloading_config is not None:
+            check_a("offloading_config", offloading_config, OffloadingConfig)
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         steps_in_flight = 2 if scheduler_config.async_scheduling else 1
@@ -71,7 +77,12 @@ class Scheduler:
             cache_config.retention_interval,
             groups=cache_config.groups,
             hash_block_size=cache_config.hash_block_size,
+            enable_kv_cache_events=cache_config.enable_kv_cache_events
+            or (offloading_config is not None and offloading_config.enable_kv_cache_events),
+            metrics_collector=metrics_collector,
         )
+        self.publish: Callable[[list[KVCacheEvent]], object] = lambda events: None
+        """Called after a step with what a router should hear, if there is anything."""
         tables = self.kv_cache_manager.coordinator.single_type_managers
         self._aligned = [each for each in tables if isinstance(each, AlignedMambaManager)]
         """The groups of states, where chunks end at the end of a block."""
@@ -88,8 +99,7 @@ class Scheduler:
         """The steps whose output is not known yet, and their numbers in a recording."""
         self.connector: OffloadingConnector | None = None
         if offloading_config is not None:
-            check_a("offloading_config", offloading_config, OffloadingConfig)
-            self.connector = OffloadingConnector(offloading_config, cache_config)
+            self.connector = OffloadingConnector(offloading_config, cache_config, self.journal)
         recomputes = offloading_config and offloading_config.kv_load_failure_policy == "recompute"
         self.remote = RemoteKVs(scheduler_config, self.kv_cache_manager, bool(recomputes))
 
@@ -287,7 +297,9 @@ class Scheduler:
 
     @event(request_id_of, kind="promote", queues=True, if_changed=True)
     def _promote(self, request: Request) -> bool:
-        return self.remote.promote(request)
+        if is_ready := self.remote.promote(request):
+            self._decided("promote", request)
+        return is_ready
 
     @event(request_id_of, kind="admit", queues=True, if_changed=True)
     def _admit(self, request: Request, queue: RequestQueue, step: Step) -> bool:
@@ -304,6 +316,7 @@ class Scheduler:
         manager = self.kv_cache_manager
         if (found := self._find(request)) is None:
             step.passed_over.append(queue.pop_request())
+            self._decided("defer", request)
             return True
         num_new_tokens = 0 if found.must_wait else self._num_first_tokens(request, step, found)
         if not num_new_tokens and not found.must_wait:
@@ -336,8 +349,7 @@ class Scheduler:
             request.status = LOADING
             self.kv_holding_waiting.add_request(request)
             self._note_move(request, source, HOLDING)
-            if self.journal.recording:
-                self.journal.close("load", request.request_id)
+            self._decided("load", request)
             return True
         self.running.append(request)
         started.append(request)
@@ -455,7 +467,10 @@ class Scheduler:
         if self.connector and scheduler_output.num_scheduled_tokens:
             self.remote.processed()
         failed = self.remote.fail(self.kv_holding_waiting, report.invalid)
-        outputs, finished = self._add_sampled(scheduler_output, report.sampled_token_ids)
+        outputs: list[EngineCoreOutput] = []
+        finished: list[Request] = []
+        if scheduler_output.num_scheduled_tokens or not self.connector:
+            outputs, finished = self._add_sampled(scheduler_output, report.sampled_token_ids)
         for request in finished:
             self._finish(request)
         for request in failed:
@@ -466,14 +481,20 @@ class Scheduler:
             self.connector.update_connector_output(report.completed)
             for request_id in report.received:
                 self._receive(self.requests[request_id])
+        events = self.kv_cache_manager.take_events()
+        if self.connector:
+            events += self.connector.take_events()
+        if events:
+            self.publish(events)
         return {0: EngineCoreOutputs(outputs)} if outputs else {}
 
-    @event(request_id_of, kind="receive", queues=True, if_changed=True)
+    @event(request_id_of, kind="receive", queues=True)
     def _receive(self, request: Request) -> None:
         """The load of a request has ended."""
         if request.is_finished():
             self._free_request(request)
         else:
+            self.kv_cache_manager.note_loaded(request)
             self.remote.arrived.add(request.request_id)
 
     @event(kind="update_from_output", queues=True)
@@ -576,9 +597,16 @@ class Scheduler:
     def state(self) -> State:
         """Return the present state of queues, tables and pool."""
         queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
+        state = self.kv_cache_manager.state()
         if self.connector:
             queues[HOLDING] = self.kv_holding_waiting
-        return with_queues(self.kv_cache_manager.state(), queues)
+            state = self.connector.state(state)
+        return with_queues(state, queues)
+
+    def _decided(self, kind: str, request: Request) -> None:
+        """What was done for a request so far is an event of this kind."""
+        if self.journal.recording:
+            self.journal.close(kind, request.request_id)
 
     def _note_move(self, request: Request, source: str | None, target: str | None) -> None:
         if self.journal.active:
@@ -606,3 +634,7 @@ class Scheduler:
         for name, num_tokens in step.num_tokens.items():
             what = *self._as_queued(name), num_tokens, name not in decoding
             self.journal.note((SCHEDULED, *what))
+        if self.connector:  # requests that were passed over are back in their places
+            for queue, requests in ((HOLDING, self.kv_holding_waiting), ("waiting", self.waiting)):
+                order = [self._as_queued(request.request_id) for request in requests]
+                self.journal.note((QUEUE, queue, order))

@@ -1,4 +1,4 @@
-"""Reads request streams from files: CSV, JSON lines, and the originals of two published traces."""
+"""Reads request streams from files: CSV, JSON lines, and the originals of published traces."""
 
 import csv
 import os
@@ -12,8 +12,13 @@ from pagesim.files.jsonl import BOM, Lines, numbered_lines, objects
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
 
-MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 10_000_000
-"""The most that is kept of a file, a few hundred MB: a small gzipped file may hold many rows."""
+MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 20_000_000
+"""The most that is kept of a file, less than 1 GB: a small gzipped file may hold many rows."""
+
+BAILIAN_BLOCK_TOKENS = 16
+"""Tokens per hash id in the Bailian traces."""
+POINTER = b"version https://git-lfs"
+"""What a clone has in place of a large file that Git LFS did not fetch."""
 
 
 def load(
@@ -28,28 +33,41 @@ def load(
     jsonl    JSON lines: ``arrival_s, output_tokens, prompt_tokens or token_ids`` seconds
     azure    ``TIMESTAMP,ContextTokens,GeneratedTokens``                         date and time
     mooncake JSON lines: ``timestamp, input_length, output_length, hash_ids``    milliseconds
+    bailian  the same and ``chat_id, parent_chat_id, turn, type``                seconds
     ======== =================================================================== ==================
 
     If ``format`` is None, the first line decides. Ids in ``hash_ids_512`` and ``token_ids`` are
-    separated by spaces, or form a list in JSON. With either of these columns, prompts that begin
-    alike share blocks when prefix caching is on. Other columns are ignored. Requests are numbered
-    from 0. WorkloadError names the file, line, column and value of the first error; OSError if the
-    file cannot be opened.
+    separated by spaces, or form a list in JSON. Mooncake's hash ids stand for 512 tokens each, and
+    Bailian's for 16. With one of these columns, prompts that begin alike share blocks when prefix
+    caching is on. Other columns are ignored. Requests are numbered from 0. WorkloadError names the
+    file, line, column and value of the first error; OSError if the file cannot be opened.
     """
     name = os.fspath(path)
     limit = MAX_REQUESTS + 1
     if first is not None:
         limit = min(limit, check_int("first", first, minimum=1))
+    requests = _kept(islice(_rows_of(name, format), limit))
+    if not requests:
+        raise WorkloadError(f"{name}: the file has no requests")
+    title = Path(name).name.encode(errors="replace").decode()  # a file's name may not be text
+    return Workload(title, title, tuple(requests))
+
+
+def stream(path: str | os.PathLike[str], format: str | None = None) -> Iterator[Request]:
+    """Read the requests of a file one after another, however many there are: see `load`.
+
+    For what needs each request only once, such as counting. Nothing is kept in memory.
+    """
+    return (request for _, request in _rows_of(os.fspath(path), format))
+
+
+def _rows_of(name: str, format: str | None) -> Iterator[tuple[Row, Request]]:
     if format is not None and format not in FORMATS:
         raise UsageError(f"format must be one of {', '.join(FORMATS)} or None, not {format!r}")
     lines = numbered_lines(name, WorkloadError)
     if format is None:
         format, lines = _format_of(name, lines)
-    requests = _kept(islice(FORMATS[format](name, lines), limit))
-    if not requests:
-        raise WorkloadError(f"{name}: the file has no requests")
-    title = Path(name).name.encode(errors="replace").decode()  # a file's name may not be text
-    return Workload(title, title, tuple(requests))
+    return FORMATS[format](name, lines)
 
 
 def _kept(rows: Iterable[tuple[Row, Request]]) -> list[Request]:
@@ -129,11 +147,22 @@ def _mooncake(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
         yield row, Request(str(i), arrival, prompt, row.tokens("output_length"), ids)
 
 
+def _bailian(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
+    before, size = 0.0, BAILIAN_BLOCK_TOKENS
+    for i, (line, columns) in enumerate(objects(lines, name, WorkloadError)):
+        row = Row(f"{name}:{line}", columns)
+        before = arrival = _arrival(row, "timestamp", row.seconds("timestamp"), before)
+        prompt = row.tokens("input_length")
+        ids, output = row.hash_ids("hash_ids", prompt, size), row.tokens("output_length")
+        yield row, Request(str(i), arrival, prompt, output, ids, (), size, row.chat())
+
+
 FORMATS: dict[str, Callable[[str, Lines], Iterator[tuple[Row, Request]]]] = {
     "csv": _csv,
     "jsonl": _jsonl,
     "azure": _azure,
     "mooncake": _mooncake,
+    "bailian": _bailian,
 }
 
 
@@ -153,7 +182,14 @@ def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:
         whole = chain([(line, raw)], lines)
         head = raw.removeprefix(BOM).strip()
         if head.startswith(b"{"):
-            return "jsonl" if b'"arrival_s"' in head else "mooncake", whole
+            if b'"arrival_s"' in head:
+                return "jsonl", whole
+            return "bailian" if b'"chat_id"' in head else "mooncake", whole
+        if head.startswith(POINTER):
+            raise WorkloadError(
+                f"{name}:{line}: this is a pointer of Git LFS and not the file: fetch it with "
+                "`git lfs pull`"
+            )
         columns = {column.strip(b' "') for column in head.split(b",")}
         if b"TIMESTAMP" in columns:
             return "azure", whole

@@ -13,12 +13,26 @@ from pagesim.checks import check_int, check_time
 from pagesim.errors import UsageError
 
 HASH_BLOCK_TOKENS = 512
-"""Tokens per hash id, as in the Mooncake traces."""
+"""Tokens per hash id where nothing else is said, as in the Mooncake traces."""
 
 
-def hash_blocks(prompt_tokens: int) -> int:
+def hash_blocks(prompt_tokens: int, hash_block_tokens: int = HASH_BLOCK_TOKENS) -> int:
     """The number of hash ids of a prompt: its last block counts even if it is partial."""
-    return -(-prompt_tokens // HASH_BLOCK_TOKENS)
+    return -(-prompt_tokens // hash_block_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """Where a request stands in its chat, in a trace that says so.
+
+    ``parent_chat_id`` is the ``chat_id`` of the turn before; None begins a chat. ``turn`` counts
+    from 1, and ``type`` is the trace's word for the kind of request, such as "text" or "search".
+    """
+
+    chat_id: int
+    parent_chat_id: int | None
+    turn: int
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +40,10 @@ class Request:
     """One prompt and the length of its output, which a simulation knows in advance.
 
     ``arrival_s`` counts seconds from the start of the stream; both lengths are in tokens, at least
-    1. ``hash_ids`` has one id for each 512-token block of the prompt if the trace has them (the
-    last block may be partial): equal ids mean equal text from the start of the prompt to there.
-    ``token_ids`` are the tokens of the prompt, if known. TypeError or UsageError for anything else.
+    1. ``hash_ids`` has one id for each block of ``hash_block_tokens`` of the prompt if the trace
+    has them (the last block may be partial): where two prompts have equal ids up to a block, their
+    text up to there is equal. ``token_ids`` are the tokens of the prompt, if known, and ``chat`` is
+    its place in a conversation. TypeError or UsageError for anything else.
     """
 
     request_id: str
@@ -37,17 +52,20 @@ class Request:
     output_tokens: int
     hash_ids: tuple[int, ...] = ()
     token_ids: tuple[int, ...] = ()
+    hash_block_tokens: int = HASH_BLOCK_TOKENS
+    chat: ChatTurn | None = None
 
     def __post_init__(self) -> None:
         check_int("prompt_tokens", self.prompt_tokens, minimum=1)
         check_int("output_tokens", self.output_tokens, minimum=1)
         if not 0 <= check_time("arrival_s", self.arrival_s) < math.inf:
             raise UsageError(f"arrival_s must be at least 0 and finite, not {self.arrival_s}")
-        if self.hash_ids and len(self.hash_ids) != hash_blocks(self.prompt_tokens):
+        check_int("hash_block_tokens", self.hash_block_tokens, minimum=1)
+        needed = hash_blocks(self.prompt_tokens, self.hash_block_tokens)
+        if self.hash_ids and len(self.hash_ids) != needed:
             raise UsageError(
-                f"hash_ids must be {hash_blocks(self.prompt_tokens)} ids, one per "
-                f"{HASH_BLOCK_TOKENS} of {self.prompt_tokens} prompt tokens, "
-                f"not {len(self.hash_ids)}"
+                f"hash_ids must be {needed} ids, one per {self.hash_block_tokens} of "
+                f"{self.prompt_tokens} prompt tokens, not {len(self.hash_ids)}"
             )
         if self.token_ids:
             if self.hash_ids:
@@ -68,7 +86,8 @@ class Request:
 class Workload(Sequence[Request]):
     """A stream of requests in order of arrival, with its ``source`` for citing it.
 
-    It has at least one request, and the ids are unique. A slice is also a Workload.
+    It has at least one request, the ids are unique, and all hash ids stand for blocks of the same
+    size. A slice is also a Workload.
     """
 
     name: str
@@ -86,6 +105,7 @@ class Workload(Sequence[Request]):
                     f"({type(request).__name__})"
                 )
         seen: set[str] = set()
+        hashed: Request | None = None
         before = self.requests[0]
         for request in self.requests:
             if request.arrival_s < before.arrival_s:
@@ -99,6 +119,14 @@ class Workload(Sequence[Request]):
                     f"workload {self.name!r} has two requests {request.request_id!r}: "
                     "ids must be unique"
                 )
+            if request.hash_ids:
+                hashed = hashed or request
+                if request.hash_block_tokens != hashed.hash_block_tokens:
+                    raise UsageError(
+                        f"workload {self.name!r} has hash ids for {hashed.hash_block_tokens} "
+                        f"tokens in {hashed.request_id!r} and for {request.hash_block_tokens} in "
+                        f"{request.request_id!r}: they cannot be compared"
+                    )
             seen.add(request.request_id)
             before = request
 
@@ -128,6 +156,12 @@ class Workload(Sequence[Request]):
         return self._with(
             [replace(r, arrival_s=s) for r, s in zip(self.requests, arrivals, strict=True)]
         )
+
+    @property
+    def hash_block_tokens(self) -> int:
+        """The number of tokens that a hash id stands for."""
+        hashed = (request for request in self.requests if request.hash_ids)
+        return next(hashed, self.requests[0]).hash_block_tokens
 
     @property
     def mean_prompt(self) -> float:

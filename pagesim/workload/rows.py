@@ -7,12 +7,14 @@ from reprlib import Repr
 from typing import Any
 
 from pagesim.files.jsonl import JsonObject
-from pagesim.workload.request import HASH_BLOCK_TOKENS, hash_blocks
+from pagesim.workload.request import HASH_BLOCK_TOKENS, ChatTurn, hash_blocks
 
 MAX_TOKENS = 10_000_000
 """The longest plausible prompt or answer: a longer one means that the file is damaged."""
 MAX_ARRIVAL_S = 1e9
 """The latest plausible arrival, about 30 years after the first."""
+MAX_WORD = 100
+"""The longest plausible name for a kind of requests."""
 
 _INT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT = re.compile(r"-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?")
@@ -67,11 +69,27 @@ class Row:
                 pass
         raise self.wrong(column, "a time like 2023-11-16 18:15:46.6805900", value)
 
-    def hash_ids(self, column: str, prompt_tokens: int) -> tuple[int, ...]:
-        """The ids of the prompt's 512-token blocks."""
-        ids, expected = self._ids(column), hash_blocks(prompt_tokens)
+    def chat(self) -> ChatTurn:
+        """Where the request stands in its chat: four columns."""
+        parent, kind = self._whole("parent_chat_id", -1), self.value("type")
+        if type(kind) is not str or not 1 <= len(kind) <= MAX_WORD:
+            raise self.wrong("type", f"a word of 1 to {MAX_WORD} characters", kind)
+        before = None if parent < 0 else parent
+        return ChatTurn(self._whole("chat_id", 0), before, self._whole("turn", 1), kind)
+
+    def _whole(self, column: str, minimum: int) -> int:
+        value = self.value(column)
+        if type(value) is not int or not minimum <= value < 2**63:
+            raise self.wrong(column, f"a whole number from {minimum} up", value)
+        return value
+
+    def hash_ids(
+        self, column: str, prompt_tokens: int, hash_block_tokens: int = HASH_BLOCK_TOKENS
+    ) -> tuple[int, ...]:
+        """The ids of the prompt's blocks of so many tokens."""
+        ids, expected = self._ids(column), hash_blocks(prompt_tokens, hash_block_tokens)
         if len(ids) != expected:
-            size = f"{expected} ids, one per {HASH_BLOCK_TOKENS} of {prompt_tokens} tokens"
+            size = f"{expected} ids, one per {hash_block_tokens} of {prompt_tokens} tokens"
             raise self.wrong(column, f"{size} (there are {len(ids)})", ids)
         return tuple(ids)
 

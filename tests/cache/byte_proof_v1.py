@@ -20,6 +20,8 @@ import numpy as np
 from pagesim.sizing.kv_cache_spec import KVCacheSpec
 from pagesim.v1 import (
     CacheConfig,
+    FinishReason,
+    OffloadingConfig,
     Request,
     RequestStatus,
     Scheduler,
@@ -95,7 +97,14 @@ class Run(Worker):
     """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
-        scheduler = Scheduler(
+        super().__init__(scene, seed, self.make_scheduler(scene), BLOCK_SIZE)
+        self._ended: list[list[int]] = []
+        self._in_flight: deque[Step] = deque()
+
+    @staticmethod
+    def make_scheduler(scene: Any, tier: OffloadingConfig | None = None) -> Scheduler:
+        """The scheduler of a scene."""
+        return Scheduler(
             SchedulerConfig(scene.budget, SEATS, MAX_LEN, **scene.steps),
             CacheConfig(
                 None if scene.groups else BLOCK_SIZE,  # type: ignore[arg-type]
@@ -105,15 +114,13 @@ class Run(Worker):
                 retention_interval=scene.retention,
                 groups=scene.groups,
             ),
+            tier,
         )
-        super().__init__(scene, seed, scheduler, BLOCK_SIZE)
-        self._ended: list[list[int]] = []
-        self._in_flight: deque[Step] = deque()
 
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
         self._arrive()
-        output = self.scheduler.schedule()
+        output = self._schedule()
         self._check_budgets(output)
         self._check_places()
         requests = {name: self.scheduler.requests[name] for name in output.num_scheduled_tokens}
@@ -125,6 +132,9 @@ class Run(Worker):
         self._disturb(stuck=not requests)
         self._check_places()
         self.counts["steps"] += 1
+
+    def _schedule(self) -> SchedulerOutput:
+        return self.scheduler.schedule()
 
     def end(self) -> None:
         """All leave at once: nobody is left, and no block is held."""
@@ -158,14 +168,21 @@ class Run(Worker):
         sampled = {name: [self._sample(name, tokens[name])] for name in step.batch.sample_ids}
         present = [request for request in step.requests.values() if not request.is_finished()]
         lengths = {name: step.requests[name].num_tokens for name in sampled}
-        answer = self.scheduler.update_from_output(step.output, sampled)
+        answer = self.scheduler.update_from_output(step.output, self._report(sampled))
         for each in answer[0].outputs if answer else ():
+            if each.finish_reason is FinishReason.ERROR:
+                self.counts["failed"] += 1
+                continue
             its = step.requests[each.request_id]
             assert its.num_tokens == lengths[each.request_id] + 1
             assert (each.finish_reason is not None) == its.is_finished()
         ended = [request for request in present if request.is_finished()]
         self._ended += [request.all_token_ids for request in ended]
         self.counts["finished"] += len(ended)
+
+    def _report(self, sampled: dict[Any, list[int]]) -> Any:
+        """What the workers report of a step."""
+        return sampled
 
     def _sample(self, name: Any, tokens: list[int]) -> int:
         """The same history goes on in the same way, as greedy sampling does."""
@@ -203,9 +220,12 @@ class Run(Worker):
         elif present and chance() < 0.02:
             self._abort(self.random.choice(present))
         if chance() < self.scene.reset_chance:
-            self.counts["resets"] += scheduler.reset_prefix_cache(reset_running_requests=True)
+            self.counts["resets"] += self._reset()
         if chance() < self.scene.evict_chance:
             scheduler.kv_cache_manager.evict_blocks([self.random.randrange(self.scene.blocks)])
+
+    def _reset(self) -> bool:
+        return self.scheduler.reset_prefix_cache(reset_running_requests=True)
 
     def _abort(self, request: Request) -> None:
         assert [*self.scheduler.finish_requests(request.request_id, ABORTED)] == [request]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.kernels import backend, copy_blocks, swap_blocks
 from tests.cache.contents import Bytes, noise
+from tests.cache.tier_bytes import noisy_chunks, words_of
 
 
 class KernelPools(Bytes):
@@ -32,3 +33,20 @@ class KernelPools(Bytes):
     def read(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         found = self._cache[:, torch.from_numpy(slots).to(self._cache.device)]
         return found.cpu().numpy()
+
+
+class KernelWorkerBytes(KernelPools):
+    """The two pools of one worker of a second tier."""
+
+    def __init__(self, block_size: int, num_gpu_blocks: int, num_chunks: int, width: int) -> None:
+        gpu = torch.from_numpy(noise(num_gpu_blocks, block_size, seed=0)).to(backend.device())
+        chunks = noisy_chunks(num_chunks, width, block_size)
+        self.engine = CacheEngine(
+            KVPool(list(gpu[0::2]), list(gpu[1::2])),
+            KVPool.of_blocks(torch.from_numpy(chunks)),
+            swap_blocks=swap_blocks,
+            as_pairs=torch.from_numpy,
+            blocks_per_chunk=width,
+        )
+        self._cache = gpu.view(torch.int64).flatten(start_dim=1)
+        self.chunks = words_of(chunks, width)

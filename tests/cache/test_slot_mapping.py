@@ -30,11 +30,6 @@ def test_padding() -> None:
     assert pad_block_tables([]).shape == (0, 0)
 
 
-def test_positions_that_fell_out_of_the_window_have_no_slot() -> None:
-    slots = slots_of([9, 9, 3, 1], [0, 7, 8, 15], 4, null_block_id=9)
-    assert slots.tolist() == [PAD_SLOT_ID, PAD_SLOT_ID, 12, 7]
-
-
 def test_a_chunk_of_a_prompt() -> None:
     assert prompt_slots([5, 2], 3, 7, 4).tolist() == [23, 8, 9, 10]
     assert prompt_slots([5, 2], 4, 4, 4).tolist() == []

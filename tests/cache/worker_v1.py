@@ -32,7 +32,7 @@ class Worker(Proof):
     def __init__(self, scene: Any, seed: int, scheduler: Scheduler, block_size: int) -> None:
         manager = scheduler.kv_cache_manager
         places = max(spec.block_size for spec in manager.kv_cache_groups)
-        super().__init__(scene, seed, Bytes(places, scene.blocks), block_size)
+        super().__init__(scene, seed, self.make_bytes(scene, places), block_size)
         self.scheduler = scheduler
         self.groups = [
             GroupBytes(group_id, spec, self.bytes, places)
@@ -42,6 +42,10 @@ class Worker(Proof):
         self._hit_size = manager.coordinator.scheduler_block_size
         self.tables: dict[Any, list[list[int]]] = {}
         """As a worker has them: it is not told what falls out of a window, or which state goes."""
+
+    def make_bytes(self, scene: Any, places: int) -> Bytes:
+        """The pool, with so many words in a block."""
+        return Bytes(places, scene.blocks)
 
     def build(self, output: SchedulerOutput) -> AttentionMetadata:
         """The step's batch; a test puts something wrong here."""

@@ -33,7 +33,8 @@ def differing(tmp_path: Path) -> Path:
     "command",
     [
         [],
-        *([name] for name in ("doctor", "replay", "play", "size", "simulate", "waste", "fit")),
+        *([name] for name in ("doctor", "replay", "play", "size", "simulate", "waste")),
+        *([name] for name in ("fit", "offload")),
         *(["exercises", name] for name in ("list", "release", "solutions")),
     ],
     ids=" ".join,

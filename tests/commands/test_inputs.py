@@ -29,12 +29,13 @@ NAMES = {
         "words": "prompts device",
     },
     "grade": {"folder": "folder", "output": "table"},
+    "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
-        "output": "record page requests",
-        "words": "model gpu groups",
+        "output": "record page requests kv_events",
+        "words": "model gpu groups link",
     },
     "size": {
         "file": "config",
@@ -43,7 +44,7 @@ NAMES = {
         "mamba_ssm_cache_dtype",
     },
     "sweep": {"file": "grid", "output": "out"},
-    "waste": {"file": "file slots", "output": "out", "words": "model gpu groups"},
+    "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

@@ -114,12 +114,13 @@ def test_the_options_are_the_fields_of_the_policy(command: click.Command) -> Non
     options = {one.name: one for one in command.params if isinstance(one, click.Option)}
     declared = [*fields(Paged), *fields(PagedV1), *fields(Limits)]
     without = {"fast_forward", "hash_block_size", "group_layers"}  # the same result, or of --groups
-    assert {one.name for one in declared} - options.keys() == without
-    for one in declared:
-        if one.name in options:
-            text = (options[one.name].help or "").casefold()
+    names = {one: one.metadata.get("called", one.name) for one in declared}
+    assert set(names.values()) - options.keys() == without
+    for one, name in names.items():
+        if name in options:
+            text = (options[name].help or "").casefold()
             assert one.metadata["help"].casefold() in text
-            assert f"--{one.name.replace('_', '-')}" in options[one.name].opts
+            assert f"--{one.name.replace('_', '-')}" in options[name].opts
 
 
 def test_v1_is_a_policy_with_options_of_its_own(shell: Shell, trace: Path) -> None:
@@ -163,7 +164,7 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     page, record = tmp_path / "both.html", tmp_path / "run.jsonl"
     outputs = ("--page", page, "--record", record)
     arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", *outputs)
-    more = ("--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64")
+    more = ("--compare", "v1", "--num-cpu-blocks", "9", "--long-prefill-token-threshold", "64")
     value = shell.answer(*arguments, *more)
     assert (value["policy"], value["compared"]["policy"]) == ("paged", "v1")
     assert value["compared"]["block_size"] == 8

@@ -41,11 +41,12 @@ def forever_catching(_: list[int]) -> None:
 
 
 def forever_catching_all(values: list[int]) -> None:
-    while True:
+    for _ in range(3):  # what is raised in a loop of `try` alone is caught for seconds
         try:
-            sum(range(100))
+            forever(values)
         except:  # noqa: E722
             values.sort()
+    forever(values)
 
 
 def forever_asleep(_: list[int]) -> None:

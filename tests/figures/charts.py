@@ -1,9 +1,14 @@
 """Reading a chart back: its words, its bars, and where the marks of published numbers are."""
 
+from functools import lru_cache
+
 import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from pagesim.studies.paper import Comparison
 
@@ -38,13 +43,18 @@ def comparison(
     return Comparison("made up", "%", ours, published, "by hand", "nothing was calibrated")
 
 
+@lru_cache(maxsize=4)
+def places(figure: Figure) -> list[tuple[Text, Bbox]]:
+    """Each text with the place that it takes, in pixels."""
+    renderer = FigureCanvasAgg(figure).get_renderer()  # or each text makes one of its own
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    return [(text, text.get_window_extent(renderer)) for text in texts]
+
+
 def overlapping(figure: Figure) -> list[tuple[str, str]]:
     """Pairs of texts that print over each other, and texts that leave the sheet."""
-    figure.draw_without_rendering()
-    texts = [text for text in figure.axes[0].texts if text.get_text()]
-    words, sheet = [text.get_text() for text in texts], figure.bbox
-    boxes = [text.get_window_extent().extents for text in texts]
-    x0, y0, x1, y1 = np.array(boxes).reshape(-1, 4).T
+    words, sheet = [text.get_text() for text, _ in places(figure)], figure.bbox
+    x0, y0, x1, y1 = np.array([box.extents for _, box in places(figure)]).reshape(-1, 4).T
     leaves = (x0 < 0) | (y0 < 0) | (x1 > sheet.width) | (y1 > sheet.height)
     meet = (x0[:, None] <= x1) & (x0 <= x1[:, None]) & (y0[:, None] <= y1) & (y0 <= y1[:, None])
     outside = [(words[i], "outside") for i in np.flatnonzero(leaves)]

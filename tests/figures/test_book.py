@@ -10,6 +10,7 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from pagesim.figures import style
 from pagesim.figures.__main__ import GALLERY, words
@@ -22,31 +23,29 @@ from pagesim.figures.book.two_pools import moments
 from pagesim.figures.encode import image_bytes
 from pagesim.figures.slim import slim
 from pagesim.figures.style import Picture
-from tests.figures.charts import fill, overlapping, rectangles, shown
+from tests.figures.charts import fill, overlapping, places, rectangles, shown
 
 CALLED = sorted(BOOK)
 
 
 @pytest.fixture(scope="module", params=CALLED)
 def drawn(request: pytest.FixtureRequest) -> tuple[str, Picture]:
-    """Each picture, with its name: laid out once, and only read."""
-    figure = BOOK[request.param]()
-    figure.draw_without_rendering()
-    return request.param, figure
+    """Each picture, with its name: drawn once, and only read."""
+    return request.param, BOOK[request.param]()
 
 
 @lru_cache(maxsize=2)
-def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
-    """Each text with what was painted last under its middle; None is the sheet."""
+def grounds(figure: Figure) -> list[tuple[Text, Bbox, Patch | None, Bbox]]:
+    """Each text, what was painted last under its middle (None: the sheet), and both places."""
     patches = sorted(figure.axes[0].patches, key=lambda patch: patch.get_zorder())
     painted = [patch for patch in patches if to_rgba(patch.get_facecolor())[3] == 1]
     opaque = [(patch.get_window_extent(), patch) for patch in painted]
     found = []
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
+    for text, box in places(figure):
         x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-        under = [patch for extent, patch in opaque if extent.contains(x, y)]
-        found.append((text, under[-1] if under else None))
+        under = [each for each in opaque if each[0].contains(x, y)]
+        extent, patch = under[-1] if under else (figure.bbox, None)
+        found.append((text, box, patch, extent))
     return found
 
 
@@ -55,16 +54,14 @@ def test_every_text_is_large_enough_and_apart_from_the_others(drawn: tuple[str, 
     assert overlapping(figure) == []
     pixel = figure.get_size_inches()[0] * 72 / 400  # in points, in a narrow column
     assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < 7.5 * pixel] == []
-    for text, ground in grounds(figure):
-        box = text.get_window_extent()
-        if ground is not None:  # nothing sticks out of the box that it is written in
-            within = ground.get_window_extent().padded(1)
-            assert within.x0 <= box.x0 and box.x1 <= within.x1, text.get_text()
+    for text, box, _, within in grounds(figure):
+        # Nothing sticks out of what it is written in.
+        assert within.x0 - 1 <= box.x0 and box.x1 <= within.x1 + 1, text.get_text()
 
 
 def test_every_text_is_legible_on_a_light_and_on_a_dark_page(drawn: tuple[str, Picture]) -> None:
     _, figure = drawn
-    for text, ground in grounds(figure):
+    for text, _, ground, _ in grounds(figure):
         ink = to_hex(text.get_color()).upper()
         paper = to_hex(ground.get_facecolor()).upper() if ground is not None else style.PAPER
         for dark in ({}, style.DARK):
@@ -112,10 +109,9 @@ def test_slim_keeps_every_shape_and_both_looks(name: str) -> None:
 @pytest.mark.parametrize("part", HERE)
 def test_a_map_lights_one_part(part: str) -> None:
     for figure in (here(part=part), server(here=part)):
-        figure.draw_without_rendering()
         lit = [box for box in rectangles(figure) if fill(box) == LOOK]
         assert len(lit) == 1
-        inside = [text.get_text() for text, ground in grounds(figure) if ground is lit[0]]
+        inside = [text.get_text() for text, _, ground, _ in grounds(figure) if ground is lit[0]]
         assert inside[0] == part
     assert part in here(part=part).alt
 

@@ -20,10 +20,12 @@ from tests.figures import test_beside as besides
 from tests.figures import test_block_size_sweep as sizes
 from tests.figures import test_compare as compared
 from tests.figures import test_kv_groups as groups
+from tests.figures import test_load_or_compute as loads
 from tests.figures import test_memory_waste as waste
 from tests.figures import test_occupancy_timeline as occupancy
 from tests.figures import test_prefix_hits as hits
 from tests.figures import test_roofline as roofline
+from tests.figures import test_spread as spreads
 from tests.figures import test_thread_map as threads
 from tests.figures.charts import overlapping, shown
 
@@ -43,6 +45,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     ),
     "batch_size": lambda: figures.batch_size(compared.BOTH),
     "beside": lambda: figures.beside([besides.WASTE, besides.WASTE], **NOTES),
+    "spread": lambda: figures.spread([spreads.COUNTS, spreads.COUNTS], **NOTES),
     "sharing": lambda: figures.sharing(compared.SAVED, **NOTES),
     "block_size_sweep": lambda: figures.block_size_sweep(
         {2**power: sizes.row(98 - power, power, 34) for power in range(9)}, 15_728, **NOTES
@@ -52,6 +55,9 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "kv_groups": lambda: figures.kv_groups(groups.size("gemma-3-27b"), **NOTES),
     "kv_groups, states": lambda: figures.kv_groups(groups.size("qwen3.5-9b"), title="A title"),
     "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
+    "load_or_compute": lambda: figures.load_or_compute(
+        {name: loads.both(name) for name in ("llama-2-7b", "llama-3.1-8b", "opt-175b")}, **NOTES
+    ),
     "prefix_hits": lambda: figures.prefix_hits(hits.committed(), model=PRESETS["opt-13b"]),
     "roofline": lambda: figures.roofline(
         roofline.report(
@@ -111,6 +117,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
         lambda: figures.beside(besides.WASTE, notes=["7 !"]),
         "25.0 80.0 75.0 23 2309.06180 7",
     ),
+    "spread": (
+        lambda: figures.spread(spreads.COUNTS, notes=["7 !"]),
+        "100 400 250 200 200 200 200 800 100 1,600 850 23 2309.06180 7",
+    ),
     "sharing": (
         lambda: figures.sharing(compared.SAVED, notes=["7 !"]),
         "2 6.0 5.0 6 12.0 10.0 2 16.0 16.2 4 24.0 2 40.0 37.0 6 60.0 55.0 2 48.0 44.3 4 72.0 "
@@ -131,6 +141,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
         "20 0 12 128 265 1 12 2,048 7",
+    ),
+    "load_or_compute": (
+        lambda: figures.load_or_compute({"a": loads.both("llama-2-7b")}, notes=["7 !"]),
+        "4 1,473 4,096 101 134 5 741 4,096 58 134 7",
     ),
     "prefix_hits": (
         lambda: figures.prefix_hits(hits.committed()),

@@ -3,6 +3,7 @@
 import ast
 import symtable
 from collections.abc import Iterator
+from functools import cache
 
 from nbformat import NotebookNode
 
@@ -19,6 +20,7 @@ def python(cell: NotebookNode) -> ast.Module:
     return ast.parse("\n".join("" if line.startswith(("!", "%")) else line for line in lines))
 
 
+@cache
 def bound(node: ast.AST) -> set[str]:
     """The names that a cell binds, apart from those inside functions and comprehensions."""
     names: set[str] = set()

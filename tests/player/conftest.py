@@ -31,6 +31,7 @@ MODULES = (
     "questions",
     "search",
     "rounds",
+    "heard",
     "jobs",
 )  # those that need no document
 

@@ -17,6 +17,9 @@ V1 = sorted([*DATA_V1.glob("*.jsonl.gz"), *GRADING.glob("*.jsonl.gz")])
 V1_GROUPS = sorted((DATA / "v1_groups").glob("*-2[0-9]*.jsonl.gz"))
 """Of V1 with several KV cache groups."""
 
+V1_OBSERVED = sorted((DATA / "v1_offload").glob("observed_manager-*.jsonl.gz"))
+"""Of V1's KV events and metrics."""
+
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     raw = path.read_bytes()

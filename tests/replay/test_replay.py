@@ -9,7 +9,7 @@ import pytest
 from pagesim import errors
 from pagesim.files import jsonl
 from pagesim.replay import TraceError, replay_file
-from tests.replay.recordings import DATA, V0, V1, lines_of, write
+from tests.replay.recordings import DATA, V0, V1, V1_OBSERVED, lines_of, write
 
 SHARED = Path(__file__).parents[3] / "shared"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
@@ -18,10 +18,11 @@ EDGE = DATA / "block_table-edge-106.jsonl.gz"
 def test_all_recordings_are_here() -> None:
     v0, v1 = (Counter(path.name.split("-")[0] for path in paths) for paths in (V0, V1))
     assert v0 == {"block_manager": 6, "block_table": 6, "scheduler": 12}
+    assert len(V1_OBSERVED) == 4
     assert v1 == {"block_pool": 2, "free_queue": 1, "kv_cache_manager": 7, "scheduler": 10}
 
 
-@pytest.mark.parametrize("path", [*V0, *V1], ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", [*V0, *V1, *V1_OBSERVED], ids=lambda path: path.name.split(".")[0])
 def test_recording(path: Path) -> None:
     result = replay_file(path)
     assert result.mismatch is None, result.mismatch
@@ -29,7 +30,14 @@ def test_recording(path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the original recordings are not beside this clone")
-@pytest.mark.parametrize(("paths", "pattern"), [(V0, "vllm/traces*/*"), (V1, "vllm_v1/traces/*")])
+@pytest.mark.parametrize(
+    ("paths", "pattern"),
+    [
+        (V0, "vllm/traces*/*"),
+        (V1, "vllm_v1/traces/*"),
+        (V1_OBSERVED, "vllm_v1_offload/traces/*"),
+    ],
+)
 def test_the_data_are_the_original_recordings(paths: list[Path], pattern: str) -> None:
     originals = {path.name.removesuffix(".gz"): path for path in SHARED.glob(pattern)}
     for path in paths:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import PagedV1, fast_forward_v1, paged_requests, simulate
+from pagesim.simulation import PagedV1, simulate
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.v1 import CacheConfig, FullAttentionSpec, SchedulerConfig, SlidingWindowSpec
-from pagesim.workload import Request, request, sharegpt_like
-from tests.simulation.test_fast_forward_v1 import LONGEST, PER_HASH, random_stream
+from pagesim.workload import Request, sharegpt_like
+from tests.simulation.test_fast_forward_v1 import LONGEST, random_stream
 from tests.simulation.two_servers import play_both
 
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "30"))
@@ -65,9 +65,7 @@ def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
     return (scheduler, cache), requests, num_blocks * size
 
 
-def test_the_same_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (request, paged_requests, fast_forward_v1):
-        monkeypatch.setattr(module, "HASH_BLOCK_TOKENS", PER_HASH)
+def test_the_same_run_step_by_step() -> None:
     seen = {"preempted": 0, "stuck": 0, "finished": 0}
     for seed in range(STREAMS):
         outcomes, _ = play_both((Stepped, Forwarded), *random_case(seed), seed)

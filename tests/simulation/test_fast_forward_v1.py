@@ -10,23 +10,17 @@ from typing import Any
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import PagedV1, fast_forward_v1, paged_requests, simulate
+from pagesim.simulation import PagedV1, simulate
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.v1 import CacheConfig, SchedulerConfig
-from pagesim.workload import Request, request
+from pagesim.workload import Request
 from tests.simulation.two_servers import play_both
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24
+"""A hash id stands for 24 tokens: blocks of 16 and 32 lie across two of them."""
 STREAMS = int(os.environ.get("PAGESIM_STREAMS", "30"))
-
-
-@pytest.fixture
-def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash id stands for 24 tokens: blocks of 16 and 32 lie across two of them."""
-    for module in (request, paged_requests, fast_forward_v1):
-        monkeypatch.setattr(module, "HASH_BLOCK_TOKENS", PER_HASH)
 
 
 def random_stream(r: random.Random) -> list[Request]:
@@ -42,7 +36,7 @@ def random_stream(r: random.Random) -> list[Request]:
             family = 1000 * r.randint(0, 2)
             ids = (*range(family, family + same), *range(10**6 * i, 10**6 * i + count - same))
         output = r.choice([1, 2, r.randint(1, 90), r.randint(30, 99)])
-        requests.append(Request(str(i), now, prompt, output, ids))
+        requests.append(Request(str(i), now, prompt, output, ids, (), PER_HASH))
     return requests
 
 
@@ -65,7 +59,6 @@ def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
     return (scheduler, cache), requests, num_blocks * block_size + r.choice([0, 3])
 
 
-@pytest.mark.usefixtures("short_hashes")
 def test_the_same_run_step_by_step() -> None:
     seen = {"preempted": 0, "hits": 0, "refound": 0, "stuck": 0, "ignored": 0, "finished": 0}
     for seed in range(STREAMS):
@@ -103,14 +96,13 @@ def test_a_victim_whose_prompt_is_half_computed() -> None:
     assert outcomes.preemptions[1] > 0 and outcomes.num_finished == 3
 
 
-@pytest.mark.usefixtures("short_hashes")
 def test_of_equal_copies_the_first_is_found_and_a_known_prompt_needs_little_budget() -> None:
     """A prompt of whole blocks computes its last one again; without chunks the rest must fit."""
     requests = [
-        Request("a", 0.0, 48, 1, (7, 8)),
-        Request("b", 1.0, 48, 1, (7, 8)),
-        Request("c", 2.0, 72, 5, (7, 8, 9)),
-        Request("d", 2.0, 72, 5, (7, 8, 9)),
+        Request("a", 0.0, 48, 1, (7, 8), (), PER_HASH),
+        Request("b", 1.0, 48, 1, (7, 8), (), PER_HASH),
+        Request("c", 2.0, 72, 5, (7, 8, 9), (), PER_HASH),
+        Request("d", 2.0, 72, 5, (7, 8, 9), (), PER_HASH),
     ]
     config = SchedulerConfig(80, 8, 80, enable_chunked_prefill=False)
     outcomes, _ = play_both(BOTH, (config, CacheConfig(16, 30)), requests, 480, "copies")

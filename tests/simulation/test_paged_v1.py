@@ -14,7 +14,6 @@ from pagesim.simulation import (
     PagedV1,
     Roofline,
     Simulation,
-    paged_requests,
     simulate,
 )
 from pagesim.simulation.paged_v1 import PagedV1Server
@@ -22,17 +21,10 @@ from pagesim.simulation.serving import Step, serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.v1 import CacheConfig, KVCacheManager, SchedulerConfig
 from pagesim.v1 import Request as V1Request
-from pagesim.workload import Request, request
-from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
+from pagesim.workload import Request
+from tests.simulation.test_what_a_step_costs import some_requests
 
 LONGEST = 48
-
-
-@pytest.fixture
-def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash id stands for 4 tokens, so that short prompts can begin alike."""
-    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
-    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
 
 
 def v1(requests: list[Request], pool: int, limits: dict[str, int], **fields: Any) -> Simulation:
@@ -125,7 +117,6 @@ def some_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, list[Requ
     return scheduler, cache, some_requests(r, 27)
 
 
-@pytest.mark.usefixtures("short_hashes")
 def test_every_slot_and_every_token_of_every_step() -> None:
     seen: dict[str, int] = {}
     ends = {"finished": 0, "stuck": 0}

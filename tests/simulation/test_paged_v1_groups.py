@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import Limits, Outcomes, PagedV1, Roofline, paged_requests, simulate
+from pagesim.simulation import Limits, Outcomes, PagedV1, Roofline, simulate
 from pagesim.simulation.groups import blocks_of, names_of
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.serving import Step, steps
@@ -23,17 +23,10 @@ from pagesim.v1 import (
     SlidingWindowSpec,
 )
 from pagesim.v1.group_words import parse_groups
-from pagesim.workload import Request, request, sharegpt_like
-from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
+from pagesim.workload import Request, sharegpt_like
+from tests.simulation.test_what_a_step_costs import some_requests
 
 LONGEST = 48
-
-
-@pytest.fixture
-def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash id stands for 4 tokens, so that short prompts can begin alike."""
-    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
-    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
 
 
 class Watched(PagedV1GroupsServer):
@@ -159,7 +152,6 @@ def served(server: Any, requests: list[Request]) -> Iterator[Outcomes]:
     yield outcomes
 
 
-@pytest.mark.usefixtures("short_hashes")
 def test_every_place_of_every_step() -> None:
     seen: dict[str, int] = {}
     ends = {"finished": 0, "stuck": 0, "preempted": 0, "hits": 0}

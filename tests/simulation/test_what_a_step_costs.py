@@ -4,26 +4,19 @@ import os
 import random
 from collections import Counter
 
-import pytest
-
-from pagesim.simulation import Outcomes, paged_requests
+from pagesim.simulation import Outcomes
 from pagesim.simulation.fast_forward import FastForwardServer, why_not
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.workload import Request, request
+from pagesim.workload import Request
 from tests.simulation.ledger import Clock, Ledger
 
 LONGEST, PER_HASH = 48, 4
+"""A hash id stands for 4 tokens, so that short prompts can begin alike."""
+
 CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "80"))
-
-
-@pytest.fixture(autouse=True)
-def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash id stands for 4 tokens, so that short prompts can begin alike."""
-    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
-    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
 
 
 def some_requests(r: random.Random, longest_prompt: int) -> list[Request]:
@@ -35,7 +28,8 @@ def some_requests(r: random.Random, longest_prompt: int) -> list[Request]:
         ids = -(-prompt // PER_HASH)
         alike = r.randint(0, ids)
         hash_ids = (*range(alike), *range(100 * i + 100, 100 * i + 100 + ids - alike))
-        requests.append(Request(str(i), float(now), prompt, r.randint(1, 20), hash_ids))
+        output = r.randint(1, 20)
+        requests.append(Request(str(i), float(now), prompt, output, hash_ids, (), PER_HASH))
     return requests
 
 

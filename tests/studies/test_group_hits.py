@@ -1,11 +1,13 @@
 """Windows beside full attention: the rates are those of vLLM 0.33.0 on the same conversations."""
 
 import os
+from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 from pagesim.studies import group_hits
-from pagesim.studies.group_hits import DEFAULT, DENSE, EDITED, play, report, retention, table
+from pagesim.studies.group_hits import DEFAULT, DENSE, EDITED, report, retention, table
 
 # Run on the release itself: hits in percent, dense and by default, and the pool's peak usage.
 OF_VLLM = {
@@ -14,6 +16,14 @@ OF_VLLM = {
     200: ((15.4, 16.1), (25.7, 20.7, 13.0), (74.0, 66.0, 8.3)),
     150: ((4.4, 21.5), (5.5, 5.2, 17.4), (7.3, 9.8, 15.6)),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def played_once() -> Iterator[None]:
+    """The table, a part of it and the report have the same plays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_hits, "play", cache(group_hits.play))
+        yield
 
 
 def test_the_table_is_vllm_s_number_by_number() -> None:
@@ -31,6 +41,7 @@ def test_the_table_is_vllm_s_number_by_number() -> None:
 
 
 def test_an_interval_of_a_window_finds_as_much_as_dense() -> None:
+    play = group_hits.play
     assert play(150, "1 : 5", 128).hit == play(150, "1 : 5", DENSE).hit
     assert play(150, "1 : 5", DEFAULT).hit > play(150, "1 : 5", DENSE).hit
 

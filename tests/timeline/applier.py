@@ -21,6 +21,7 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
     refs, requests = dict(map(tuple, state["refs"])), dict(map(tuple, state.get("requests", [])))
     cached, computed = set(state["cached"]), set(state["computed"])
     jobs = {job[0]: job for job in state.get("jobs", [])}
+    assert ("tier" in header) == ("jobs" in state)
     for event in [None, *events]:
         for name, tokens, *written in event.get("opened", []) if event else []:
             tables[name] = [[], list(tokens), written[0] if written else len(tokens)]
@@ -48,12 +49,12 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
                 (cached.add if kind == "cache" else cached.remove)(block)
             elif kind == "computed":
                 computed.add(block)
-            elif kind == "null":
-                state["null"] = block
             elif kind == "begin":
                 jobs[block] = [block, *more]
             elif kind == "end":
                 del jobs[block]
+            elif kind == "null":
+                state["null"] = block
             else:
                 assert kind in ("copy", "move", "lookup"), kind
         for name, entry, ids in event.get("tables", []) if event else []:
@@ -77,5 +78,5 @@ def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a 
             "null": state["null"],
             "queues": list(queues.values()),
             **({"requests": firsts} if firsts else {}),
-            **({"jobs": list(jobs.values())} if "tier" in header else {}),
+            **({"jobs": [*jobs.values()]} if "tier" in header else {}),
         }))  # fmt: skip

@@ -9,6 +9,7 @@ from pagesim.timeline import State, Timeline
 from tests.timeline.random_calls.device import DeviceRun
 from tests.timeline.random_calls.groups import GroupsRun
 from tests.timeline.random_calls.manager import ManagerRun
+from tests.timeline.random_calls.offload import OffloadRun
 from tests.timeline.random_calls.scheduler import SchedulerRun
 from tests.timeline.random_calls.source import Source
 from tests.timeline.random_calls.tables import TableRun
@@ -24,6 +25,7 @@ SOURCES: dict[str, Callable[[int], Source]] = {
     "device-caching": lambda seed: DeviceRun(seed, True),
     "scheduler": SchedulerRun,
     "groups": GroupsRun,
+    "offload": OffloadRun,
 }
 """Each kind of run: makes one from a seed."""
 

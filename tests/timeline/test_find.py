@@ -15,7 +15,13 @@ from tests.timeline.scenes import new_story, new_table
 
 def names_of(event: Event) -> set[object]:
     parts = (*event.effects, *event.tables, *event.opened, *event.tokens)
-    return {event.subject, *event.closed, *(part.table for part in parts)}
+    copied = (job.request for job in event.begun)
+    return {event.subject, *event.closed, *(part.table for part in parts), *copied}
+
+
+def blocks_of(event: Event) -> set[int | None]:
+    copied = (block for job in event.begun for pair in job.blocks for block in pair)
+    return {block for e in event.effects for block in (e.block, e.to)} | {*copied}
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -23,7 +29,7 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
     rng = random.Random(7)
     whole = recorded(kind, 1, 60)
     for run in (whole, whole[len(whole) // 3 : -3]):
-        blocks = [{b for e in event.effects for b in (e.block, e.to)} for event in run]
+        blocks = [blocks_of(event) for event in run]
         named = [names_of(event) for event in run]
         kinds = [{event.kind, *(effect.kind for effect in event.effects)} for event in run]
         names = {name for i in range(len(run) + 1) for name in run.at(i).tables}

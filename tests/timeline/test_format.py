@@ -57,7 +57,9 @@ def test_the_example_of_the_page_is_a_file(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_kind_of_event() -> None:
-    assert all(f"`{word}`" in PAGE for word in (*effects.DECISIONS, "failed"))
+    assert all(
+        f"`{word}`" in PAGE for word in (*effects.DECISIONS, *effects.TIER_DECISIONS, "failed")
+    )
     asked = [word for word in effects.CALLS if f"`{word}`" not in PAGE]
     assert all("block" in word for word in asked), "only the allocator's calls stand behind a …"
 

@@ -10,7 +10,7 @@ from pagesim.replay import TraceError, replay_file
 from tests.commands.runs import Shell, run
 from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
-from tests.replay.recordings import V1_GROUPS, lines_of, write
+from tests.replay.recordings import V1_GROUPS, V1_OBSERVED, lines_of, write
 
 
 def changed(value: Any) -> Any:
@@ -27,7 +27,9 @@ def changed(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "path", [*RECORDINGS[1::2], *V1_GROUPS[::4]], ids=lambda path: path.name.split(".")[0]
+    "path",
+    [*RECORDINGS[1::2], *V1_GROUPS[::4], *V1_OBSERVED],
+    ids=lambda path: path.name.split(".")[0],
 )
 def test_each_kind_of_change_is_told(path: Path, tmp_path: Path) -> None:
     """One part of the answer or of the state is changed: told at its line, as it is there."""

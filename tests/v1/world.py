@@ -25,6 +25,7 @@ def pool_state(pool: BlockPool) -> dict[str, Any]:
         "covered": [block.block_hash_num_tokens for block in pool.blocks],
         "more": {block_id: sorted(keys) for block_id, keys in more.items()},
         "found": {key: list(blocks) for key, blocks in found.items()},
+        "told": list(pool.kv_event_queue),
     }
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from pagesim.errors import UsageError
 from pagesim.studies.prefix_hits import ids_seen_before
-from pagesim.workload import Workload, WorkloadError, files, load, mooncake_conversation
+from pagesim.workload import ChatTurn, Workload, WorkloadError, files, load, mooncake_conversation
+from pagesim.workload import stream as read_one_by_one
 
 EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"
 TRACES = Path(__file__).parents[3] / "shared" / "waste" / "traces"
@@ -27,6 +28,20 @@ KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
 MOONCAKE = "".join(
     json.dumps(dict(zip(KEYS, row, strict=True))) + "\n"
     for row in [(0, 1100, 5, [0, 1, 2]), (500, 512, 1, [0]), (3000, 7, 1, [3])]
+)
+BAILIAN_KEYS = (
+    *("chat_id", "parent_chat_id", "timestamp", "input_length", "output_length"),
+    *("type", "turn", "hash_ids"),
+)
+# Made up, in the format of github.com/alibaba-edu/qwen-bailian-usagetraces-anon.
+BAILIAN = "".join(
+    json.dumps(dict(zip(BAILIAN_KEYS, row, strict=True))) + "\n"
+    for row in [
+        (0, -1, 0.0, 40, 5, "text", 1, [0, 1, 2]),
+        (1, -1, 1.5, 32, 3, "search", 1, [0, 3]),
+        (2, 0, 60.25, 70, 9, "text", 2, [0, 1, 4, 5, 6]),
+        (3, -1, 61, 16, 1, "api", 1, [1]),
+    ]
 )
 
 
@@ -73,7 +88,37 @@ def test_mooncake_s_original(tmp_path: Path) -> None:
     assert [r.hash_ids for r in stream] == [(0, 1, 2), (0,), (3,)]
 
 
-@pytest.mark.parametrize("content", [OURS, HASHED, AZURE, MOONCAKE])
+def test_bailian_s_original_says_which_turn_of_which_chat_a_request_is(tmp_path: Path) -> None:
+    path = write(tmp_path, BAILIAN, "x.jsonl")
+    stream = load(path)
+    assert rows(stream) == [(0, 40, 5), (1.5, 32, 3), (60.25, 70, 9), (61, 16, 1)]
+    assert [r.hash_ids for r in stream] == [(0, 1, 2), (0, 3), (0, 1, 4, 5, 6), (1,)]
+    assert {r.hash_block_tokens for r in stream} == {stream.hash_block_tokens} == {16}
+    assert stream[2].chat == ChatTurn(2, 0, 2, "text")
+    assert stream[3].chat == ChatTurn(3, None, 1, "api")
+    assert load(path, "bailian") == stream
+    assert load(write(tmp_path, MOONCAKE, "y"))[0].chat is None
+
+
+@pytest.mark.parametrize("content", [OURS, AZURE, MOONCAKE, BAILIAN])
+def test_the_requests_one_by_one_are_those_of_the_workload(
+    tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, content)
+    whole = load(path).requests
+    monkeypatch.setattr(files, "MAX_HASH_IDS", 1)
+    monkeypatch.setattr(files, "MAX_REQUESTS", 2)
+    assert tuple(read_one_by_one(path)) == whole
+    with pytest.raises(UsageError, match="format must be one of"):
+        read_one_by_one(path, "json")
+    broken = write(tmp_path, content + "{\n", "y")
+    requests = read_one_by_one(broken)
+    assert [next(requests) for _ in whole] == list(whole)
+    with pytest.raises(WorkloadError, match=rf"y:{content.count(chr(10)) + 1}: "):
+        next(requests)
+
+
+@pytest.mark.parametrize("content", [OURS, HASHED, AZURE, MOONCAKE, BAILIAN])
 def test_gzip_windows_lines_blank_lines_and_a_byte_order_mark_change_nothing(
     tmp_path: Path, content: str
 ) -> None:
@@ -81,7 +126,7 @@ def test_gzip_windows_lines_blank_lines_and_a_byte_order_mark_change_nothing(
     assert load(write(tmp_path, content, "x.gz")).requests == expected
     assert load(write(tmp_path, content.replace("\n", "\r\n"))).requests == expected
     assert load(write(tmp_path, content.rstrip("\n"))).requests == expected
-    if content is not MOONCAKE:
+    if content not in (MOONCAKE, BAILIAN):
         assert load(write(tmp_path, content + "\n\n")).requests == expected
         assert load(write(tmp_path, b"\xef\xbb\xbf" + content.encode())).requests == expected
 
@@ -125,6 +170,7 @@ def test_the_trace_in_the_package_is_all_there_and_names_its_source() -> None:
 ROW = "arrival_s,prompt_tokens,output_tokens\n0,374,44\n"
 HASH_ROW = "arrival_s,prompt_tokens,output_tokens,hash_ids_512\n0,374,44,7\n"
 AZURE_ROW = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
+TURN = BAILIAN.splitlines(keepends=True)[0]
 LINE = '{"timestamp": 5, "input_length": 7, "output_length": 1, "hash_ids": [3]}\n'
 
 # A file, and what its error must name: the line, the column, the bound and the value.
@@ -168,6 +214,17 @@ BAD_ROWS = {
     "400 digits": (LINE.replace(": 5", ": 1" + "0" * 400), ":1: column timestamp .* 0 to"),
     "an earlier line": (LINE + LINE.replace(": 5", ": 4"), ":2: column timestamp .*0.005 s.* 4"),
     "ids that are none": (LINE.replace("[3]", "3"), ":1: column hash_ids .* 3"),
+    "a turn without its type": (TURN.replace('"type"', '"kind"'), ":1: column type is missing"),
+    "a type that is a number": (TURN.replace('"text"', "7"), ":1: column type .* 7"),
+    "a type that is a novel": (TURN.replace("text", "x" * 101), ":1: column type .* 100 .*'xx"),
+    "a chat below 0": (TURN.replace('chat_id": 0', 'chat_id": -1'), ":1: column chat_id .* -1"),
+    "a parent below -1": (TURN.replace("-1", "-2"), ":1: column parent_chat_id .* -1 up, not -2"),
+    "a parent in quotes": (TURN.replace("-1", '"-1"'), ":1: column parent_chat_id .* '-1'"),
+    "turn 0": (TURN.replace('turn": 1', 'turn": 0'), ":1: column turn .* 1 up, not 0"),
+    "half a turn": (TURN.replace('turn": 1', 'turn": 1.5'), ":1: column turn .* 1.5"),
+    "an earlier turn": (BAILIAN + TURN, ":5: column timestamp .*61.0 s.* 0.0"),
+    "too few ids of 16": (TURN.replace(", 2]", "]"), r":1: .* 3 ids, one per 16 of 40 .* 2\)"),
+    "a pointer of LFS": ("version https://git-lfs.github.com/spec/v1\n", ":1: .* `git lfs pull`"),
     "an id too many": (LINE.replace("[3]", "[3, 4]"), r":1: .* 1 ids, .* of 7 .* \[3, 4\]"),
 }
 
@@ -197,7 +254,7 @@ def test_a_format_that_is_named_but_not_there(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="column TIMESTAMP must occur once, not 0 times"):
         load(write(tmp_path, OURS), "azure")
     with pytest.raises(
-        UsageError, match="format must be one of csv, jsonl, azure, mooncake or None"
+        UsageError, match="format must be one of csv, jsonl, azure, mooncake, bailian or None"
     ):
         load(write(tmp_path, OURS), "json")
 

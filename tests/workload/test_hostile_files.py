@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pagesim.workload import Workload, WorkloadError, load
 from tests.commands.runs import requests
+from tests.workload.test_files import BAILIAN
 from tests.workload.test_files import rows as rows_of
 
 EXAMPLES = int(os.environ.get("PAGESIM_HOSTILE", "60"))
@@ -20,6 +21,7 @@ GOOD = (
     b"2023-11-16 18:15:50.9951690,396,109\n",
     b'{"timestamp": 0, "input_length": 1100, "output_length": 5, "hash_ids": [0, 1, 2]}\n'
     b'{"timestamp": 500, "input_length": 512, "output_length": 1, "hash_ids": [0]}\n',
+    BAILIAN.encode(),
 )
 PIECES = st.one_of(
     st.integers(-2, 2000).map(lambda value: str(value).encode()),
@@ -32,7 +34,7 @@ PIECES = st.one_of(
     ),
     st.binary(max_size=6),
 )
-EDITS = st.lists(st.tuples(st.integers(0, 170), st.integers(0, 8), PIECES), max_size=3)
+EDITS = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 8), PIECES), max_size=3)
 
 
 def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
@@ -49,7 +51,7 @@ CONTENTS = st.one_of(st.binary(max_size=80), st.builds(edited, st.sampled_from(G
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
     content=CONTENTS,
-    format=st.sampled_from([None, None, "csv", "azure", "mooncake"]),
+    format=st.sampled_from([None, None, "csv", "azure", "mooncake", "bailian"]),
     packed=st.booleans(),
     cut=st.integers(0, 30),
 )

@@ -19,6 +19,10 @@ FILES = {
     "2023-11-16 18:15:46,5,6\n2023-11-16 18:15:47.5,7,8\n",
     "mooncake": '{"timestamp": 0, "input_length": 5, "output_length": 6, "hash_ids": [1]}\n'
     '{"timestamp": 1500, "input_length": 7, "output_length": 8, "hash_ids": [2]}\n',
+    "bailian": '{"chat_id": 0, "parent_chat_id": -1, "timestamp": 0, "input_length": 5, '
+    '"output_length": 6, "type": "text", "turn": 1, "hash_ids": [1]}\n'
+    '{"chat_id": 1, "parent_chat_id": -1, "timestamp": 1.5, "input_length": 7, '
+    '"output_length": 8, "type": "text", "turn": 1, "hash_ids": [2]}\n',
 }
 
 

@@ -26,6 +26,8 @@ STREAM = Workload(
         ({"arrival_s": math.nan}, UsageError, "arrival_s must be a time, not nan"),
         ({"arrival_s": math.inf}, UsageError, "arrival_s must be at least 0 and finite, not inf"),
         ({"hash_ids": (1, 2)}, UsageError, "hash_ids must be 1 ids, one per 512 of 9"),
+        ({"hash_ids": (1,), "hash_block_tokens": 8}, UsageError, "must be 2 ids, one per 8 of 9"),
+        ({"hash_block_tokens": 0}, UsageError, "hash_block_tokens must be at least 1, not 0"),
     ],
 )
 def test_a_request_that_cannot_be(changes: dict, error: type, message: str) -> None:
@@ -40,6 +42,14 @@ def test_a_request_that_cannot_be(changes: dict, error: type, message: str) -> N
         ((), "'w' must have at least one request"),
         ((Request("a", 2, 1, 1), Request("b", 1, 1, 1)), "sorted by arrival_s: 'b' at 1 s follows"),
         ((Request("a", 2, 1, 1), Request("a", 2, 1, 1)), "two requests 'a'"),
+        (
+            (
+                Request("a", 0, 9, 1),
+                Request("b", 0, 9, 1, (5,)),
+                Request("c", 0, 9, 1, (5,), (), 16),
+            ),
+            "hash ids for 512 tokens in 'b' and for 16 in 'c'",
+        ),
     ],
 )
 def test_a_workload_that_cannot_be(requests: tuple[Request, ...], message: str) -> None:

@@ -1,8 +1,9 @@
 // What stands around the picture: the buttons, the inputs, and the texts about a step.
 
-import { begins, jobText } from "./jobs.js";
 import { CHANGES, EXAMPLE, TWO_BLOCKS, isLookup, isPromise, wordOf } from "./effects.js";
+import { forRouters } from "./heard.js";
 import { button, html } from "./html.js";
+import { begins, jobText } from "./jobs.js";
 import { roundInWords } from "./rounds.js";
 import { dials, shadesOf } from "./marks.js";
 import { shares } from "./occupancy.js";
@@ -259,8 +260,9 @@ export class Panel {
       ...this.shades(event),
       ...this.dials(event),
     );
-    const way = wayOf(event);
-    if (way) this.changes.append(html("span", {}, way));
+    for (const words of [wayOf(event), forRouters(run, event, state)]) {
+      if (words) this.changes.append(html("span", {}, words));
+    }
   }
 
   /** The marks that shade the picture, one at a time: a button for each where there are several.

@@ -91,7 +91,6 @@ class PrefixCachingBlock(NaiveBlock):
 
     @property
     def num_tokens_total(self) -> int:
-        """Tokens from the start of the sequence up to the end of this block."""
         content = self.content
         return super().num_tokens_total if content is None else content.num_tokens
 

@@ -7,35 +7,33 @@ grows when a request asks for a ghost of ``t1``, which went too early, and shrin
 Source: vLLM 0.33.0, ``vllm/v1/kv_offload/cpu/policies/arc.py``.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 from pagesim.v1.offload.base import (
     CachePolicy,
     ChunkStatus,
-    Keys,
+    KeyList,
     KeySet,
     OffloadKey,
+    Pair,
     ReqContext,
-    Victim,
 )
 
-List = OrderedDict[OffloadKey, None]  # from the oldest to the newest
+Row = OrderedDict[OffloadKey, None]
 
 
 class ARCCachePolicy(CachePolicy):
-    """Two lists of chunks, two lists of ghosts, and a border between them that learns."""
+    """Four lists, each from the oldest key to the newest, and a target that learns."""
 
     def clear(self) -> None:
         super().clear()
-        self.t1, self.t2, self.b1, self.b2 = List(), List(), List(), List()
+        self.t1, self.t2, self.b1, self.b2 = Row(), Row(), Row(), Row()
         self.target = 0.0
 
-    def _move(self, key: OffloadKey, to: List | None) -> None:
-        """To the newest place of a list."""
-        for each in (self.t1, self.t2, self.b1, self.b2):
-            each.pop(key, None)
+    def _move(self, key: OffloadKey, to: Row | None) -> None:
+        """Take a key out of its list and make it the newest of this one."""
+        for row in (self.t1, self.t2, self.b1, self.b2):
+            row.pop(key, None)
         if to is not None:
             to[key] = None
 
@@ -45,45 +43,45 @@ class ARCCachePolicy(CachePolicy):
         self._move(key, self.t1)
 
     def remove(self, key: OffloadKey) -> None:
-        """Take a chunk out, without a ghost."""
+        """Take a chunk out and leave no ghost."""
         del self.chunks[key]
         self._move(key, None)
 
-    def on_store_miss(self, keys: Keys, req_context: ReqContext) -> None:
+    def on_store_miss(self, keys: KeyList, req_context: ReqContext) -> None:
         for key in reversed(keys):
             self._ask_ghost(key)
 
     def _ask_ghost(self, key: OffloadKey) -> None:
-        """Move the border to the side that lacks this chunk, and faster to the one asked less."""
+        """Give the side of a ghost more room, in larger steps if the other side has more ghosts."""
         if key in self.b1:
-            self.target = min(
-                self.target + max(1, len(self.b2) / len(self.b1)), float(self.capacity)
-            )
+            more = self.target + max(1, len(self.b2) / len(self.b1))
+            self.target = min(more, float(self.capacity))
             self._move(key, self.b1)
         elif key in self.b2:
             self.target = max(self.target - max(1, len(self.b1) / len(self.b2)), 0.0)
             self._move(key, self.b2)
 
-    def touch(self, keys: Keys) -> None:
-        """These keys are used now, the head last; a chunk that is being stored gains nothing."""
+    def touch(self, keys: KeyList) -> None:
+        """These keys are used now, the head last; a chunk that is being stored stays in ``t1``."""
         for key in reversed(keys):
             if key not in self.chunks:
                 self._ask_ghost(key)
             else:
-                is_new = key in self.t1 and self.chunks[key].ref_cnt < 0
-                self._move(key, self.t1 if is_new else self.t2)
+                stays = key in self.t1 and self.chunks[key].ref_cnt < 0
+                self._move(key, self.t1 if stays else self.t2)
 
     def on_request_finished(
-        self, keys: Keys, inserted: KeySet, reused: KeySet, req_context: ReqContext
+        self, keys: KeyList, inserted: KeySet, reused: KeySet, req_context: ReqContext
     ) -> None:
-        """A request has ended; what it found here has now been used by more than one."""
+        """A request has ended: what it has ``reused`` is now used by more than one."""
         for key in reversed(keys):
             if key in self.chunks and (key in reused or key in inserted):
                 self._move(key, self.t1 if key in self.t1 and key not in reused else self.t2)
 
-    def evict(self, n: int, protected: KeySet) -> list[Victim] | None:
+    def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
-        once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)  # two cursors
+        # Two cursors walk from the oldest chunk on: t1's as long as t1 has its target size.
+        once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)
         size, victims = len(self.t1), []
         for _ in range(n):
             first, second = (once, more) if size >= int(self.target) else (more, once)
@@ -101,6 +99,6 @@ class ARCCachePolicy(CachePolicy):
         return victims
 
     def state(self) -> dict[str, list[OffloadKey] | float]:
-        """Return the lists, each from the oldest key on, and the target."""
-        names = ("t1", "t2", "b1", "b2")
-        return {name: list(getattr(self, name)) for name in names} | {"target": self.target}
+        """Return the lists and the target."""
+        rows = {"t1": self.t1, "t2": self.t2, "b1": self.b1, "b2": self.b2}
+        return {**{name: list(row) for name, row in rows.items()}, "target": self.target}

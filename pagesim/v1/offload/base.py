@@ -3,27 +3,23 @@
 Source: vLLM 0.33.0, ``vllm/v1/kv_offload/base.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum
 
 from pagesim.checks import check_int
 from pagesim.journal.effects import Name
 from pagesim.v1.transfers import CPULoadStoreSpec
 
 OffloadKey = Hashable  # the hash of a chunk's last block
-Keys = Sequence[OffloadKey]
+KeyList = Sequence[OffloadKey]
 KeySet = Set[OffloadKey]
 
 
 class LookupResult(Enum):
-    """Whether a chunk can be loaded; one that is pending is still being stored."""
+    """Whether a chunk can be loaded; a pending one cannot yet, because it is being stored."""
 
-    MISS = auto()
-    HIT_PENDING = auto()
-    HIT = auto()
+    MISS, HIT_PENDING, HIT = range(3)
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -69,7 +65,7 @@ class ChunkStatus:
     ref_cnt: int = -1
 
 
-Victim = tuple[OffloadKey, ChunkStatus]
+Pair = tuple[OffloadKey, ChunkStatus]
 
 
 class CachePolicy:
@@ -87,13 +83,13 @@ class CachePolicy:
         """Return the chunk of this key; None if it is not there."""
         return self.chunks.get(key)
 
-    def idle(self, keys: Iterable[OffloadKey], protected: KeySet) -> Iterator[Victim]:
+    def idle(self, keys: Iterable[OffloadKey], protected: KeySet) -> Iterator[Pair]:
         """Those of ``keys`` that may be evicted: nobody reads or writes them."""
-        pairs = ((key, self.chunks[key]) for key in keys if key not in protected)
-        return ((key, chunk) for key, chunk in pairs if chunk.ref_cnt == 0)
+        of = self.chunks
+        return ((k, of[k]) for k in keys if of[k].ref_cnt == 0 and k not in protected)
 
-    def on_store_miss(self, keys: Keys, req_context: ReqContext) -> None:
+    def on_store_miss(self, keys: KeyList, req_context: ReqContext) -> None:
         """A request offers these keys for the first time, and they are not there."""
 
-    def on_request_access(self, keys: Keys, req_context: ReqContext) -> None:
+    def on_request_access(self, keys: KeyList, req_context: ReqContext) -> None:
         """A request needs these keys for the first time."""

@@ -52,13 +52,11 @@ class OffloadingConfig:
 
     def chunk_blocks(self, cache: CacheConfig) -> int:
         """Blocks of a chunk. UsageError for a cache that the tier cannot serve."""
-        spec, retained = FullAttentionSpec, cache.retention_interval
+        spec = FullAttentionSpec
         if cache.sliding_window or any(type(group) is not spec for group in cache.groups or ()):
             raise UsageError("a second tier is for full attention only: drop windows and states")
         if cache.groups is not None and len(cache.groups) > 1:
             raise UsageError(f"a second tier is for one KV cache group, not {len(cache.groups)}")
-        if retained:
-            raise UsageError(f"with a second tier retention_interval must be 0, not {retained}")
         num_blocks, inside = self.blocks_per_chunk, 0
         if self.block_size is not None:
             num_blocks, inside = divmod(self.block_size, cache.block_size)

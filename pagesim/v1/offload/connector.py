@@ -13,12 +13,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pagesim.errors import UsageError
-from pagesim.journal.effects import Name
+from pagesim.journal import Journal, event
+from pagesim.journal.effects import BEGIN, END, WRITE, Name
+from pagesim.journal.state import State
 from pagesim.v1.config import CacheConfig
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.kv_events import KVCacheEvent
 from pagesim.v1.offload.base import LookupResult, OffloadKey, ReqContext
 from pagesim.v1.offload.config import OffloadingConfig
+from pagesim.v1.offload.events import ChunkEvents
 from pagesim.v1.offload.manager import CPUOffloadingManager
+from pagesim.v1.offload.shown import ChunkBlocks
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.single_type_kv_cache_manager import cdiv
@@ -53,8 +58,14 @@ class RequestState:
 class OffloadingConnector:
     """Stores and loads for the requests of one scheduler."""
 
-    def __init__(self, config: OffloadingConfig, cache_config: CacheConfig) -> None:
+    def __init__(
+        self,
+        config: OffloadingConfig,
+        cache_config: CacheConfig,
+        journal: Journal | None = None,
+    ) -> None:
         self.config = config
+        self.journal = journal or Journal()
         self.block_size = cache_config.block_size
         self.blocks_per_chunk = config.chunk_blocks(cache_config)
         self.chunk_size = self.block_size * self.blocks_per_chunk
@@ -64,11 +75,16 @@ class OffloadingConnector:
             config.enable_kv_cache_events,
             config.store_threshold,
             config.max_tracker_size,
+            self.journal,
+            ChunkBlocks(cache_config.num_gpu_blocks, self.blocks_per_chunk),
+        )
+        self.events = ChunkEvents(
+            self.blocks_per_chunk, self.block_size, config.self_describing_kv_events
         )
         self.jobs: dict[int, TransferJob] = {}
         """The jobs that are not done, by number."""
-        self._fence: dict[int, int] = {}
-        """Those that a reset left behind: by number, how many workers have not reported them."""
+        self._fence: dict[int, TransferJob] = {}
+        """Those that a reset left behind, which some workers have not reported."""
         self._num_jobs = 0
         self._states: dict[Name, RequestState] = {}
         self._shares_loads = cache_config.enable_prefix_caching
@@ -127,6 +143,7 @@ class OffloadingConnector:
             result = self.manager.lookup(state.keys[end], state.context)
             if result is LookupResult.MISS:
                 break
+            self.events.learn(request, state.keys[end], end)
             is_pending |= result is LookupResult.HIT_PENDING
             end += 1
         num_tokens = end * size - local
@@ -179,6 +196,8 @@ class OffloadingConnector:
         self._num_jobs += 1
         self.jobs[job.job_id] = job
         state.jobs.add(job.job_id)
+        if self.journal.recording:
+            self.journal.note((BEGIN, *self.manager.blocks.job(job)))
         return job
 
     def request_finished(self, request: Request) -> bool:
@@ -253,12 +272,25 @@ class OffloadingConnector:
         state.next_chunk = end
         if not (keys := answer.keys_to_store):
             return None
+        for index in range(start, end):
+            self.events.learn(state.request, state.keys[index], index)
         places = [index for index in range(start, end) if state.keys[index] in keys]
+        if self.journal.recording:
+            self._note_written(state.request, places, answer.store_spec.block_ids)
         blocks = [state.block_ids[at * width + i] for at in places for i in range(width)]
         source = GPULoadStoreSpec(blocks, (places[0] * width,))
         job = self._begin(state, keys, source, answer.store_spec)
         stores[job.job_id] = job
         return job
+
+    def _note_written(
+        self, request: Request, places: Iterable[int], chunk_ids: Iterable[int]
+    ) -> None:
+        """Tell a recording whose tokens come into these chunks."""
+        for place, chunk_id in zip(places, chunk_ids, strict=True):
+            self.journal.append(request, place * self.chunk_size, ())
+            for block_id in self.manager.blocks.of(chunk_id):
+                self.journal.note((WRITE, block_id, self.block_size))
 
     def _tell_finished(self, state: RequestState) -> None:
         if not state.is_told:
@@ -267,23 +299,25 @@ class OffloadingConnector:
         if not state.jobs:
             self._states.pop(state.request.request_id, None)
 
+    @event(queues=True, if_changed=True)
     def update_connector_output(self, completed: Iterable[tuple[int, int]]) -> None:
         """Workers report jobs: each number, and how many workers are done with it."""
         for job_id, num_reports in completed:
-            if job_id in self._fence:
-                self._fence[job_id] -= num_reports
-                if not self._fence[job_id]:
-                    del self._fence[job_id]
-                continue
-            job = self.jobs[job_id]
+            is_forgotten = job_id in self._fence
+            job = self._fence[job_id] if is_forgotten else self.jobs[job_id]
             job.num_pending -= num_reports
-            if not job.num_pending:
+            if job.num_pending:
+                continue
+            self.journal.note((END, job_id))
+            if is_forgotten:
+                del self._fence[job_id]
+            else:
                 self._complete(job)
 
     def num_pending(self, job_id: int) -> int:
         """How many workers have not reported a job yet; 0 for one that is done, or unknown."""
-        job = self.jobs.get(job_id)
-        return job.num_pending if job else self._fence.get(job_id, 0)
+        job = self.jobs.get(job_id) or self._fence.get(job_id)
+        return job.num_pending if job else 0
 
     def _complete(self, job: TransferJob) -> None:
         state = self._states[job.req_id]
@@ -302,14 +336,23 @@ class OffloadingConnector:
         if state.is_told and not state.jobs:
             del self._states[job.req_id]
 
+    def take_events(self) -> list[KVCacheEvent]:
+        """Return what a router should hear of the tier since the last call."""
+        return self.events.of(self.manager.take_events())
+
     def has_pending_push_work(self) -> bool:
         """Whether copies are under way: the engine goes on with empty steps until they are done."""
         return bool(self.jobs or self._fence)
 
+    def state(self, gpu: State) -> State:
+        """Add the tier to the present state of the GPU."""
+        return self.manager.state(gpu, (*self._fence.values(), *self.jobs.values()))
+
+    @event(queues=True)
     def reset_cache(self) -> None:
         """Forget the tier. Copies under way are waited for in the next step, and lead nowhere."""
         self._flushed |= self.jobs.keys()
-        self._fence |= {job_id: job.num_pending for job_id, job in self.jobs.items()}
+        self._fence |= self.jobs
         self.jobs.clear()
         for state in list(self._states.values()):
             state.jobs.clear()
@@ -317,6 +360,7 @@ class OffloadingConnector:
             if state.request.is_finished():
                 self._tell_finished(state)
         self.manager.reset_cache()
+        self.events.known.clear()
         self._loading.clear()
         self._watched.clear()
 

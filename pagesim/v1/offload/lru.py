@@ -3,28 +3,29 @@
 Source: vLLM 0.33.0, ``vllm/v1/kv_offload/cpu/policies/lru.py``.
 """
 
-from __future__ import annotations
-
-from heapq import nsmallest
+from heapq import heapify, heappop, heappush
 from weakref import WeakKeyDictionary
 
 from pagesim.v1.offload.base import (
     CachePolicy,
     ChunkStatus,
-    Keys,
+    KeyList,
     KeySet,
     OffloadKey,
+    Pair,
     ReqContext,
-    Victim,
 )
+
+Rank = tuple[int, int, int]
 
 
 class LRUCachePolicy(CachePolicy):
-    """Each chunk has a rank, a time and a place in its request; the lowest rank goes first."""
+    """The lowest rank goes first: a time, in a request minus the place, and a unique number."""
 
     def clear(self) -> None:
         super().clear()
-        self.ranks: dict[OffloadKey, tuple[int, int]] = {}
+        self.ranks: dict[OffloadKey, Rank] = {}
+        self.heap: list[tuple[Rank, OffloadKey]] = []  # and ranks that chunks had before
         self.time = 0
         self.times: WeakKeyDictionary[ReqContext, int] = WeakKeyDictionary()
 
@@ -32,45 +33,56 @@ class LRUCachePolicy(CachePolicy):
         self.time += 1
         return self.time
 
-    def _time_of(self, request: ReqContext) -> int:
-        """When it first needed a chunk: the time of all its chunks, until it ends."""
-        if request not in self.times:
-            self.times[request] = self._now()
-        return self.times[request]
+    def _raise(self, key: OffloadKey, time: int, place: int = 0) -> None:
+        """Give a chunk this rank, unless it has a higher one."""
+        rank = (time, place, self._now())
+        if key not in self.ranks or rank > self.ranks[key]:
+            self.ranks[key] = rank
+            heappush(self.heap, (rank, key))
+            if len(self.heap) > 3 * len(self.ranks) + 9:
+                self.heap = [(rank, key) for key, rank in self.ranks.items()]
+                heapify(self.heap)
 
     def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
         """Add a chunk."""
-        time, end = self._time_of(req_context), req_context.get_offload_key_position(key)
         self.chunks[key] = chunk
-        self.ranks[key] = (self._now(), 0) if end is None else (time, -end)
+        self.on_request_access([key], req_context)
+        if key not in self.ranks:  # nobody knows its place in the request
+            self._raise(key, self._now())
+
+    def on_request_access(self, keys: KeyList, req_context: ReqContext) -> None:
+        """All chunks of a request have the time when it first needed one."""
+        time, ends = self.times.setdefault(req_context, self._now()), req_context.positions
+        for key in keys:
+            if key in self.chunks and key in ends:
+                self._raise(key, time, -ends[key])
+
+    def touch(self, keys: KeyList) -> None:
+        """These keys are used now, the head last."""
+        for key in reversed(keys):
+            if key in self.chunks:
+                self._raise(key, self._now())
+
+    def on_request_finished(
+        self, keys: KeyList, inserted: KeySet, reused: KeySet, req_context: ReqContext
+    ) -> None:
+        """A request has ended that needed ``keys``."""
+        self.touch(keys)
 
     def remove(self, key: OffloadKey) -> None:
         """Take a chunk out."""
         del self.chunks[key], self.ranks[key]
 
-    def touch(self, keys: Keys) -> None:
-        """These keys are used now, the head last."""
-        for key in reversed(keys):
-            if key in self.chunks:
-                self.ranks[key] = self._now(), 0
-
-    def on_request_access(self, keys: Keys, req_context: ReqContext) -> None:
-        time = self._time_of(req_context)
-        for key in keys:
-            end = req_context.get_offload_key_position(key)
-            if key in self.chunks and end is not None:  # a later time is never taken back
-                self.ranks[key] = max(self.ranks[key], (time, -end))
-
-    def on_request_finished(
-        self, keys: Keys, inserted: KeySet, reused: KeySet, req_context: ReqContext
-    ) -> None:
-        """A request has ended that needed ``keys``."""
-        self.touch(keys)
-
-    def evict(self, n: int, protected: KeySet) -> list[Victim] | None:
+    def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
-        idle = self.idle(self.chunks, protected)
-        victims = nsmallest(n, idle, lambda victim: self.ranks[victim[0]])
+        popped, victims = [], list[Pair]()
+        while self.heap and len(victims) < n:
+            rank, key = entry = heappop(self.heap)
+            if self.ranks.get(key) == rank:  # not one that it had before
+                popped.append(entry)
+                victims += self.idle([key], protected)
+        for entry in popped:
+            heappush(self.heap, entry)
         if len(victims) < n:
             return None
         for key, _ in victims:

@@ -8,18 +8,21 @@ Source: vLLM 0.33.0, ``vllm/v1/kv_offload/cpu/manager.py``.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from pagesim.checks import Flag, Natural, NaturalCount, check_a, check_choice, checked, explained
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
+from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, SHARE, TAKE, UNSHARE
+from pagesim.journal.state import State
 from pagesim.v1.offload.arc import ARCCachePolicy
 from pagesim.v1.offload.base import (
     ChunkStatus,
-    Keys,
+    KeyList,
+    KeySet,
     LookupResult,
     OffloadingEvent,
     OffloadKey,
@@ -27,12 +30,12 @@ from pagesim.v1.offload.base import (
     ReqContext,
 )
 from pagesim.v1.offload.lru import LRUCachePolicy
-from pagesim.v1.transfers import CPULoadStoreSpec
+from pagesim.v1.offload.shown import CPU_FREE_LIST, ChunkBlocks
+from pagesim.v1.transfers import CPULoadStoreSpec, TransferJob
 
-POLICIES: dict[str, type[LRUCachePolicy] | type[ARCCachePolicy]] = {
-    "lru": LRUCachePolicy,
-    "arc": ARCCachePolicy,
-}
+Policy = LRUCachePolicy | ARCCachePolicy
+POLICIES: dict[str, type[Policy]] = {"lru": LRUCachePolicy, "arc": ARCCachePolicy}
+Keys = Iterable[OffloadKey]
 
 
 @dataclass(slots=True)
@@ -50,8 +53,12 @@ class CPUOffloadingManager:
     """A tier of ``num_chunks`` chunks; ``cache_policy``, "lru" or "arc", says which goes first.
 
     With a ``store_threshold`` above 1, a chunk is stored when it is offered for that many times;
-    ``counts`` has at most ``max_tracker_size`` chunks. A failed call has changed nothing.
+    ``counts`` has at most ``max_tracker_size`` chunks. ``blocks`` are the blocks that a recording
+    shows a chunk as. A failed call has changed nothing.
     """
+
+    num_used: int
+    """The places below this one have had a chunk since the last reset."""
 
     @checked
     def __init__(
@@ -62,13 +69,17 @@ class CPUOffloadingManager:
         store_threshold: Natural = 1,
         max_tracker_size: Natural = 64000,
         journal: Journal | None = None,
+        blocks: ChunkBlocks | None = None,
     ) -> None:
         check_choice("cache_policy", cache_policy, tuple(POLICIES))
-        self.policy: LRUCachePolicy | ARCCachePolicy = POLICIES[cache_policy](num_chunks)
+        self.policy = POLICIES[cache_policy](num_chunks)
         self.num_chunks, self.enable_events = num_chunks, enable_events
         self.store_threshold, self.max_tracker_size = store_threshold, max_tracker_size
-        self.journal = journal or Journal()
-        self.counts = OrderedDict[OffloadKey, int]() if store_threshold > 1 else None
+        self.cache_policy = cache_policy
+        self.journal, self.blocks = journal or Journal(), blocks or ChunkBlocks()
+        self.counts: OrderedDict[OffloadKey, int] | None = None
+        if store_threshold > 1:
+            self.counts = OrderedDict()
         self.events: list[OffloadingEvent] = []
         self.allocations: list[int] = []
         self.skipped = 0
@@ -76,25 +87,24 @@ class CPUOffloadingManager:
 
     def reset_cache(self) -> None:
         """Forget all chunks, even those in use, but not what was offered and announced."""
+        if self.journal.recording:
+            chunks = self.policy.chunks.values()
+            self.journal.note_all(self.blocks.forgotten, chunks, self.freed_ids, self.num_used)
         self.policy.clear()
         self.records: WeakKeyDictionary[ReqContext, AccessRecord] = WeakKeyDictionary()
+        self.num_used = 0
         self.freed_ids: list[int] = []
-        self.num_used = self.num_pending = self.num_pinned = 0
 
-    # -- what a request has needed ---------------------------------------------------------------
-
-    @explained
     def on_new_request(self, req_context: ReqContext) -> None:
         """A request arrives."""
+        check_a("req_context", req_context, ReqContext)
         self.records[req_context] = AccessRecord()
 
-    def _needs(
-        self, keys: Iterable[OffloadKey], reused: Keys, req_context: ReqContext
-    ) -> AccessRecord:
-        """Note it, unless the request has finished: that is a UsageError."""
+    def _note(self, needed: Keys, reused: Keys, req_context: ReqContext) -> AccessRecord:
+        """Note what a request needs; UsageError if it has finished and needs something new."""
         check_a("req_context", req_context, ReqContext)
         record = self.records.setdefault(req_context, AccessRecord())
-        new = [key for key in keys if key not in record.keys]
+        new = [key for key in dict.fromkeys(needed) if key not in record.keys]
         if new and record.finished:
             raise UsageError(
                 f"request {req_context.req_id!r} has finished, so it cannot need chunk {new[0]!r}: "
@@ -106,24 +116,15 @@ class CPUOffloadingManager:
         record.reused.update(key for key in reused if key not in record.inserted)
         return record
 
-    @explained
     def on_request_finished(self, req_context: ReqContext) -> None:
         """A request ends, and the policy learns what it has needed, from its head to its tail."""
-        record = self._needs((), (), req_context)
+        record, ends = self._note((), (), req_context), req_context.positions
         if not record.finished:
-            record.finished = True
-            keys, ends = list(record.keys), req_context.positions
-            if ends.keys() >= record.keys.keys():
+            record.finished, keys = True, list(record.keys)
+            if all(key in ends for key in keys):
                 keys.sort(key=ends.__getitem__)
             inserted = record.inserted - record.reused
             self.policy.on_request_finished(keys, inserted, record.reused, req_context)
-
-    @explained
-    def touch(self, keys: Iterable[OffloadKey], req_context: ReqContext) -> None:
-        """These chunks are used now."""
-        self.policy.touch(list(dict.fromkeys(keys)))
-
-    # -- loading and storing ---------------------------------------------------------------------
 
     @explained
     def lookup(self, key: OffloadKey, req_context: ReqContext) -> LookupResult:
@@ -133,55 +134,63 @@ class CPUOffloadingManager:
         return LookupResult.HIT_PENDING if chunk.ref_cnt < 0 else LookupResult.HIT
 
     @explained
-    def prepare_load(self, keys: Iterable[OffloadKey], req_context: ReqContext) -> CPULoadStoreSpec:
+    def touch(self, keys: Keys, req_context: ReqContext) -> None:
+        """These chunks are used now."""
+        touched = list(keys)
+        hash((*touched,))  # a key that cannot be one is told before anything changes
+        self.policy.touch(touched)
+
+    @explained
+    def prepare_load(self, keys: Keys, req_context: ReqContext) -> CPULoadStoreSpec:
         """Return where these chunks are; they stay there until the load is completed."""
         wanted = list(keys)
         for key in wanted:
             if (found := self.lookup(key, req_context)) is not LookupResult.HIT:
-                raise AssertionError(f"chunk {key!r} cannot be loaded: lookup() says {found.name}")
-        self._needs(dict.fromkeys(wanted), wanted, req_context)
+                raise AssertionError(
+                    f"chunk {key!r} cannot be loaded, it is a {found.name}: load what lookup() "
+                    "calls a HIT"
+                )
+        self._note(wanted, wanted, req_context)
         return CPULoadStoreSpec([self._pin(self.policy.chunks[key]) for key in wanted])
 
     @explained
-    def complete_load(self, keys: Iterable[OffloadKey], req_context: ReqContext) -> None:
+    def complete_load(self, keys: Keys, req_context: ReqContext) -> None:
         """These chunks have been read."""
-        read = list(keys)
-        for key, times in Counter(read).items():
+        loads = Counter(list(keys))
+        for key, times in loads.items():
             chunk = self.policy.get(key)
             if chunk is None or chunk.ref_cnt < times:
+                begun = 0 if chunk is None else max(chunk.ref_cnt, 0)
                 raise AssertionError(
-                    f"chunk {key!r} is not being loaded{'' if times == 1 else f' {times} times'}: "
-                    "call prepare_load() first"
+                    f"loads of chunk {key!r}: {begun} begun, {times} to be completed; call "
+                    "prepare_load() first"
                 )
-        for key in read:
+        for key in loads.elements():
             self._release(self.policy.chunks[key])
 
     @explained
-    def prepare_store(
-        self, keys: Iterable[OffloadKey], req_context: ReqContext
-    ) -> PrepareStoreOutput | None:
-        """Give these chunks a place, if they have none, and evict others for them.
-
-        None if there is no room for all of them.
-        """
+    def prepare_store(self, keys: Keys, req_context: ReqContext) -> PrepareStoreOutput | None:
+        """Give these chunks a place, unless they have one; None if not all of them find room."""
         offered = list(keys)
         chunks = {key: self.policy.get(key) for key in offered}
         if len(chunks) < len(offered):
-            twice = next(key for key, times in Counter(offered).items() if times > 1)
+            twice = Counter(offered).most_common(1)[0][0]
             raise UsageError(f"chunk {twice!r} is offered twice: offer each key once")
         missing = [key for key, chunk in chunks.items() if chunk is None]
-        new = [key for key in missing if self._is_offered_often(key)]
-        ready = [key for key, chunk in chunks.items() if chunk is not None and chunk.ref_cnt >= 0]
+        counts = self.counts
+        new = [k for k in missing if counts is None or counts.get(k, 0) + 1 >= self.store_threshold]
+        ready = [key for key, chunk in chunks.items() if chunk and chunk.ref_cnt >= 0]
         needed = {*new, *ready}
-        record = self._needs([key for key in offered if key in needed], ready, req_context)
-        self._count(offered)  # nothing has changed when the line above raises
+        record = self._note([key for key in offered if key in needed], ready, req_context)
+        self._count(offered)  # nothing has changed if the line above raises
         self.skipped += len(missing) - len(new)
         missed = [key for key in new if key not in record.missed]
         self.policy.on_store_miss(missed, req_context)
         record.missed.update(missed)
         if new:
             self.allocations.append(len(new))
-        evicted = self._evict(len(new) - self._num_free(), {*offered})
+        num_free = self.num_chunks - len(self.policy.chunks)
+        evicted = self._evict(max(len(new) - num_free, 0), chunks.keys())
         if evicted is None:
             return None
         record.inserted.update(new)
@@ -189,100 +198,100 @@ class CPUOffloadingManager:
         return PrepareStoreOutput(new, CPULoadStoreSpec(ids), evicted)
 
     @explained
-    def complete_store(
-        self, keys: Iterable[OffloadKey], req_context: ReqContext, success: bool = True
-    ) -> None:
+    def complete_store(self, keys: Keys, req_context: ReqContext, success: bool = True) -> None:
         """These chunks have been written, or could not be; those not being stored stay."""
         chunks = {key: self.policy.get(key) for key in keys}
         pending = {key: chunk for key, chunk in chunks.items() if chunk and chunk.ref_cnt < 0}
         for key, chunk in pending.items():
             self._end_store(key, chunk, success)
-        self._announce(list(pending), not success, not success)
+        self._announce(pending, not success, not success)
 
-    def _is_offered_often(self, key: OffloadKey) -> bool:
-        return self.counts is None or self.counts.get(key, 0) + 1 >= self.store_threshold
-
-    def _count(self, offered: Keys) -> None:
-        """Count these offers; the oldest others make room for those that are offered first now."""
-        if (counts := self.counts) is None:
-            return
-        known = [key for key in offered if key in counts]
-        for key in known:
-            counts[key] += 1
-            counts.move_to_end(key)
-        others = len(counts) - len(known)
-        for key in offered:
-            if key not in counts:
-                if len(counts) >= self.max_tracker_size:
-                    if not others:
-                        return
-                    counts.popitem(last=False)
-                    others -= 1
-                counts[key] = 1
+    def _count(self, offered: KeyList) -> None:
+        """Count these offers; what was not offered for the longest time makes room."""
+        if (counts := self.counts) is not None:
+            known = [key for key in offered if key in counts]
+            for key in known:
+                counts[key] += 1
+                counts.move_to_end(key)
+            room = self.max_tracker_size - len(known)
+            new = [key for key in offered if key not in counts][:room]
+            while len(counts) + len(new) > self.max_tracker_size:
+                counts.popitem(last=False)
+            counts.update(dict.fromkeys(new, 1))
 
     # -- what happens to a chunk -----------------------------------------------------------------
 
-    def _num_free(self) -> int:
-        return self.num_chunks - self.num_used + len(self.freed_ids)
-
     def _begin_store(self, key: OffloadKey, req_context: ReqContext) -> int:
-        if self.num_used < self.num_chunks:
-            chunk_id, self.num_used = self.num_used, self.num_used + 1
-        else:
-            chunk_id = self.freed_ids.pop()
-        self.num_pending += 1
+        chunk_id = self.num_used if self.num_used < self.num_chunks else self.freed_ids.pop()
+        self.num_used = max(self.num_used, chunk_id + 1)
         self.policy.insert(key, ChunkStatus(chunk_id), req_context)
+        self._tell(chunk_id, TAKE, CPU_FREE_LIST)
         return chunk_id
 
     def _end_store(self, key: OffloadKey, chunk: ChunkStatus, success: bool) -> None:
-        self.num_pending -= 1
+        chunk.ref_cnt = 0
         if success:
-            chunk.ref_cnt = 0
+            self._tell(chunk.chunk_id, COMPUTED)
+            self._tell(chunk.chunk_id, CACHE)
         else:
             self.policy.remove(key)
             self.freed_ids.append(chunk.chunk_id)
+            self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
 
     def _pin(self, chunk: ChunkStatus) -> int:
-        self.num_pinned += chunk.ref_cnt == 0
         chunk.ref_cnt += 1
+        self._tell(chunk.chunk_id, SHARE)
         return chunk.chunk_id
 
     def _release(self, chunk: ChunkStatus) -> None:
         chunk.ref_cnt -= 1
-        self.num_pinned -= chunk.ref_cnt == 0
+        self._tell(chunk.chunk_id, UNSHARE)
 
-    def _evict(self, lack: int, protected: set[OffloadKey]) -> list[OffloadKey] | None:
-        """Evict as many chunks as are lacking, or none."""
-        if (victims := self.policy.evict(max(lack, 0), protected)) is None:
+    def _evict(self, n: int, protected: KeySet) -> list[OffloadKey] | None:
+        if (victims := self.policy.evict(n, protected)) is None:
             return None
         self.freed_ids += [chunk.chunk_id for _, chunk in victims]
+        for _, chunk in victims:
+            self._tell(chunk.chunk_id, EVICT)
+            self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
         evicted = [key for key, _ in victims]
         self._announce(evicted, True, False)
         return evicted
 
     # -- what others hear ------------------------------------------------------------------------
 
-    def _announce(self, keys: list[OffloadKey], removed: bool, metadata_only: bool) -> None:
+    def _tell(self, chunk_id: int, kind: str, *more: str | int) -> None:
+        """Tell a recording what happens to the blocks of a chunk."""
+        if self.journal.recording:
+            for block_id in self.blocks.of(chunk_id):
+                self.journal.note((kind, block_id, *more))
+
+    def state(self, gpu: State, jobs: Iterable[TransferJob]) -> State:
+        """Add the tier, and the copies under way, to the present state of the GPU."""
+        chunks, unused = self.policy.chunks.values(), range(self.num_used, self.num_chunks)
+        free = (*unused, *self.freed_ids)
+        return self.blocks.shown(gpu, self.cache_policy, chunks, free, jobs)
+
+    def _announce(self, keys: Collection[OffloadKey], removed: bool, failed: bool) -> None:
         if keys and self.enable_events:
-            self.events.append(OffloadingEvent(keys, "CPU", removed, metadata_only))
+            self.events.append(OffloadingEvent([*keys], "CPU", removed, failed))
 
     def take_events(self) -> list[OffloadingEvent]:
         """Return the events since the last call, without failed stores of chunks that are back."""
         there, events, self.events = self.policy.chunks, self.events, []
-        for index, event in enumerate(events):
-            if event.metadata_only:
-                events[index] = replace(event, keys=[key for key in event.keys if key not in there])
+        for failed in (event for event in events if event.metadata_only):
+            failed.keys[:] = [key for key in failed.keys if key not in there]
         return [event for event in events if event.keys]
 
     def get_stats(self) -> dict[str, Any]:
-        """Return how much is pinned now, and what has been asked for since the last call.
+        """Return the shares of the tier being written and read, and counts since the last call.
 
-        ``usage`` is the share of the chunks that are being stored or loaded: in a full tier that
-        nobody uses, it is 0.
+        Their sum is the ``usage``: a full tier that nobody uses has a usage of 0.
         """
+        in_use = [chunk.ref_cnt for chunk in self.policy.chunks.values() if chunk.ref_cnt]
         size = max(self.num_chunks, 1)
-        write, usage = self.num_pending / size, (self.num_pending + self.num_pinned) / size
+        usage, write = len(in_use) / size, in_use.count(-1) / size
         shares = {"usage": usage, "write": write, "read": max(usage - write, 0.0)}
-        since = {"allocations": self.allocations, "skipped": self.skipped}
+        counts = {"allocations": self.allocations, "skipped": self.skipped}
         self.allocations, self.skipped = [], 0
-        return shares | since
+        return shares | counts

@@ -19,11 +19,17 @@ from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
 class OffloadingWorker:
     """The copies under way. ``ends_at`` is when a copy ends that begins now, if none is before it.
 
-    Times are of any unit. By default, a copy ends in the step in which it begins.
+    Times are of any unit. By default, a copy ends in the step in which it begins. ``copy`` is told
+    of each copy that begins, and moves the bytes if there are any.
     """
 
-    def __init__(self, ends_at: Callable[[TransferJob, float], float] | None = None) -> None:
+    def __init__(
+        self,
+        ends_at: Callable[[TransferJob, float], float] | None = None,
+        copy: Callable[[TransferJob], object] | None = None,
+    ) -> None:
         self.ends_at = ends_at or (lambda job, now: now)
+        self.copy = copy or (lambda job: None)
         self._planned: list[TransferJob] = []
         self._stores: deque[tuple[float, TransferJob]] = deque()
         self._loads: deque[tuple[float, TransferJob]] = deque()
@@ -42,6 +48,7 @@ class OffloadingWorker:
         )
 
     def _begin(self, queue: deque[tuple[float, TransferJob]], job: TransferJob, now: float) -> None:
+        self.copy(job)
         free = max(now, queue[-1][0]) if queue else now
         queue.append((self.ends_at(job, free), job))
 

@@ -85,7 +85,9 @@ def test_text_of_a_stranger_is_printable_and_bounded() -> None:
 
 
 @pytest.mark.usefixtures("forked_pools")
-def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
+def test_a_class_is_graded_the_same_way_twice(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     group = tmp_path / "class"
     group.mkdir()
     (group / "ann.py").write_text(get("2.1").solution)
@@ -98,6 +100,7 @@ def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
         ("ann", 1), ("bob", 0), ("eve", 0), ("mallory", 0),
     ]  # fmt: skip
     assert seen == [1, 2, 3, 4]
+    request.getfixturevalue("warm")
     again = report.make([grading._mark(file, 0) for file in find(group)], exercises(), 0)
     assert json.dumps(first.as_dict()) == json.dumps(again.as_dict())
     assert first.text() == again.text() and first.csv() == again.csv()

@@ -1,8 +1,9 @@
-"""A launch replaces Triton's language once, however often its kernel calls a helper."""
+"""A launch does once what Triton's interpreter repeats, and the language is then as it was."""
 
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,3 +62,15 @@ def test_after_a_launch_and_after_one_that_failed_the_language_is_as_it_was() ->
         else:
             assert doubled(2) == [4, 4, 8, 12]
         assert {name: getattr(tl, name) for name in before} == before
+
+
+def test_a_dtype_is_looked_up_right_the_second_time_too() -> None:
+    interpreter: Any = import_module("triton.runtime.interpreter")
+    for kind, expected in (
+        (tl.float32, np.float32),
+        (tl.bfloat16, np.uint16),
+        (tl.int1, bool),
+        (tl.pointer_type(tl.float32), np.uint64),
+    ):
+        for each in 2 * (kind, tl.block_type(kind, [4])):
+            assert interpreter._get_np_dtype(each) == expected
