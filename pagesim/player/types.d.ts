@@ -44,8 +44,8 @@ declare global {
     isFlushed: boolean;
   }
   interface Way {
-    points: [number, number][];
-    nodes: SVGElement[];
+    points: number[][];
+    node: SVGElement;
     was?: SVGElement;
   }
 

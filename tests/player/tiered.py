@@ -296,4 +296,30 @@ def stored_and_loaded(per: int = 1) -> tuple[Words, list[Words]]:
     return world.file(tokens=WORDS)
 
 
-RUNS = {"one": stored_and_loaded, "two": lambda: stored_and_loaded(2)}
+def many_requests() -> tuple[Words, list[Words]]:
+    """A large pool: a dozen requests are stored in chunks of 4 blocks, six leave and come again."""
+    world = World(161, 48, 4, size=16)
+    prompts = {f"r{i}": [*range(1000 * i, 1000 * i + 150 + 30 * (i % 4))] for i in range(12)}
+    for name, prompt in prompts.items():
+        world.arrive(name, prompt)
+        world.admit(name, len(prompt))
+        world.schedule((name, 0, len(prompt) // 64))
+        world.output()
+    world.report(*range(6))
+    for name in list(prompts)[:6]:
+        world.finish(name)
+    for i in range(6):
+        world.arrive(f"again{i}", [*prompts[f"r{i}"][:128], *range(50)])
+    for i in range(6):
+        world.load(f"again{i}", 128)
+    world.schedule()
+    world.report(12, 13, 6)
+    for i in range(2):
+        world.receive(f"again{i}")
+        world.promote(f"again{i}")
+        world.admit(f"again{i}", 50)
+    world.schedule()
+    return world.file()
+
+
+RUNS = {"one": stored_and_loaded, "two": lambda: stored_and_loaded(2), "many": many_requests}

@@ -4,20 +4,18 @@ import { begins, pairsText } from "./jobs.js";
 import { MARGIN, chunkGap } from "./layout.js";
 import { nameText, plural, short } from "./text.js";
 
-const STEPS = 12; // of a bend
-
 /** A line around the blocks of each chunk. @param {Stage} stage @param {State} state */
 export function drawChunks(stage, state) {
   const {
       cells: { at },
       layout: {
-        cell: { w, h, gx, gy },
+        cell: { w, h, gx, gy, detail },
         per,
       },
       under,
     } = stage,
     out = Math.min(chunkGap(per) / 2, gx / 2, gy / 2) + 0.5;
-  if (per < 2 || h < 6) return;
+  if (per < 2 || !detail) return;
   let d = "";
   for (let first = state.numGpu; first < state.total;) {
     const { x, y } = at[first];
@@ -37,51 +35,58 @@ export function chunksText({ header, perChunk }) {
   return `${count}${perChunk > 1 ? ` of ${perChunk} blocks` : ""}${policy}`;
 }
 
+/** A bend from below the first pool to above the second, as steep at both ends as the gaps between the cells. */
+const bend = (begin, end, top, bottom) =>
+  [...Array(13).keys()].map((k) => {
+    const t = k / 12;
+    return [begin + (end - begin) * t * t * (3 - 2 * t), top + (bottom - top) * t];
+  });
+
 /** The way of a copy: out of a pool along the gaps between its cells, past all words, and across to the other one.
- * @param {Stage} stage @param {string} kind @param {number[]} pair @returns {[number, number][]} */
-function way({ cells, layout, run }, kind, pair, i) {
+ * Small cells have no such gaps: one line for all pairs of a job crosses from pool to pool.
+ * @param {Stage} stage @param {string} kind @param {number[][]} pairs @returns {number[][]} */
+function way({ cells, layout, run }, kind, pairs, i) {
   const { w, h, gx, detail } = layout.cell,
     gpu = run.header.num_gpu_blocks,
-    [high, low] = pair.map((id) => cells.at[id]).sort((a, b) => a.id - b.id),
     aside = (i % 3) * Math.min(gx / 4, 2) - 2,
     top = cells.at[gpu - 1].y + h,
-    bottom = cells.at[gpu].y - 10;
-  /** @type {[number, number][]} */
-  const points = [];
+    bottom = cells.at[gpu].y,
+    [highs, lows] = [0, 1].map((side) => pairs.map((pair) => cells.at[pair.toSorted((a, b) => a - b)[side]])),
+    [high, low] = [highs[0], lows[0]],
+    points = [];
   let begin = high.x + w * (kind === "store" ? 0.62 : 0.3),
     end = low.x + w / 2;
-  if (detail) {
+  if (!detail) {
+    [begin, end] = [highs, lows].map((all) => all.reduce((sum, { x }) => sum + x, 0) / all.length + w / 2);
+    points.push(...bend(begin, end, top + 4, bottom - 3));
+  } else {
     points.push([begin, high.y + h]);
     if (high.y + h < top) {
       points.push([begin, high.y + h + 4 + aside], [(begin = high.x + w + gx / 2 + aside), high.y + h + 4 + aside]);
     }
-    if (low.y > bottom + 10) end = low.x - gx / 2 + aside;
-  } else [begin, end] = [high.x + w / 2, low.x + w / 2];
-  for (let k = 0; k <= STEPS; k++) {
-    const t = k / STEPS; // as steep as the gaps at both ends
-    points.push([begin + (end - begin) * t * t * (3 - 2 * t), top + 6 + (bottom - top - 6) * t]);
+    if (low.y > bottom) end = low.x - gx / 2 + aside;
+    points.push(...bend(begin, end, top + 6, bottom - 10));
+    if (low.y > bottom) points.push([end, low.y - 6 + aside], [low.x + w / 2, low.y - 6 + aside]);
+    points.push([low.x + w / 2, low.y]);
   }
-  if (end < low.x) points.push([end, low.y - 6 + aside], [low.x + w / 2, low.y - 6 + aside]);
-  points.push([low.x + w / 2, low.y]);
   return kind === "store" ? points : points.reverse();
 }
 
 /** A line for each block that is being copied: those of this step's jobs are marked as all that it changes.
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
 export function drawCopies(stage, state, event, { selected }) {
-  const { over } = stage;
+  const { over, layout, spots } = stage;
   let i = 0;
   for (const { id, kind, request, pairs } of state.jobs.values()) {
-    const follows = {
-      block: (pair) => pair.includes(selected?.value),
-      seq: () => state.first(request) === selected?.value,
-    };
-    for (const pair of pairs) {
-      const points = way(stage, kind, pair, i++),
+    if (!pairs.length) continue;
+    for (const some of layout.cell.detail ? pairs.map((pair) => [pair]) : [pairs]) {
+      const points = way(stage, kind, some, i++),
         d = `M${points.join("L")}`,
-        dim = selected && !follows[selected.kind](pair) ? " dim" : "",
-        classes = [`copy-edge${dim}`, `copy${begins(event, id) ? " begun" : ""}${dim}`];
-      stage.spots.ways.set(pair[1], { points, nodes: classes.map((name) => over.path(d, name)) });
+        follows =
+          selected?.kind === "block" ? some.flat().includes(selected.value) : state.first(request) === selected?.value,
+        more = `${begins(event, id) ? " begun" : ""}${selected && !follows ? " dim" : ""}`;
+      over.path(d, "copy-edge");
+      spots.ways.set(some[0][1], { points, node: over.path(d, `copy${more}`) });
     }
   }
 }

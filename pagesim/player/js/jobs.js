@@ -78,9 +78,10 @@ export function jobText(s, { kind, request, pairs, isFlushed }) {
 }
 
 /** For what a request waits, as far as copies are concerned: "" for nothing. @param {State} s */
-export function waitsFor(s, request) {
+export function waitsFor(s, request, brief = false) {
   const load = [...s.jobs.values()].find((job) => job.kind === "load" && job.request === request);
-  if (load) return `loads ${plural(load.pairs.length, "block")}`;
+  if (load) return brief ? `\u2191${load.pairs.length}` : `loads ${plural(load.pairs.length, "block")}`;
+  if (brief) return "";
   if (s.deferred.has(request)) return "waits for a copy";
   return s.loaded.has(request) ? "loaded" : "";
 }

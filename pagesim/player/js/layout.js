@@ -211,7 +211,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const heading = per ? BELOW - cell.gy : 0,
-    body = Math.max(tables, bottom(0, gpu), bottom(1, cpu) + heading, 100);
+    body = Math.max(tables, bottom(0, gpu), bottom(1, cpu) + heading + (per && narrow ? 8 : 0), 100);
   return {
     width,
     narrow,

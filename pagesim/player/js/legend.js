@@ -41,7 +41,7 @@ export function drawLegend(stage, state, event, changed) {
   if (layout.contiguous) entry("hatched: reserved", hatch);
   if (run.perChunk) {
     entry("hatched: being copied there", hatch);
-    if (run.perChunk > 1) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
+    if (run.perChunk > 1 && layout.cell.detail) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
   } else if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
   const { several, list } = run.groups;

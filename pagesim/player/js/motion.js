@@ -121,7 +121,7 @@ export class Motion {
   grow(way) {
     if (!way || this.left-- <= 0) return;
     const line = this.node.appendChild(svg("path", { d: `M${way.points.join("L")}`, class: "growing", pathLength: 1 }));
-    for (const node of way.nodes) node.animate({ opacity: [0, 0] }, this.duration);
+    way.node.animate({ opacity: [0, 0] }, this.duration);
     line.animate({ strokeDashoffset: [1, 0] }, { duration: this.duration, easing: "ease-in-out" }).finished.then(
       () => line.remove(),
       () => {},
@@ -136,16 +136,11 @@ export class Motion {
       line = svg("path", { d: `M${points.join("L")}`, class: "copy" }),
       chip = this.chip(`${source}`),
       [x, y] = this.cellSpot(target),
-      parts = points.map(([px, py], i) => (i ? Math.hypot(px - points[i - 1][0], py - points[i - 1][1]) : 0)),
-      whole = parts.reduce((sum, part) => sum + part, 0) || 1;
-    let gone = 0;
-    const frames = points.map(([px, py], i) => {
-      gone += parts[i];
-      return { transform: `translate(${px - 13}px, ${py - 8}px)`, offset: Math.min(gone / whole, 1) };
-    });
+      frames = points.map(([px, py]) => ({ transform: `translate(${px - 13}px, ${py - 8}px)` }));
     was?.setAttribute("transform", `translate(${x} ${y})`);
     const ghosts = [was, line, chip].filter(Boolean);
     this.node.append(...ghosts);
+    if (was) this.stage.cells.at[target].g.animate({ opacity: [0, 0] }, this.duration);
     chip.animate(frames, { duration: this.duration, easing: "ease-in-out" }).finished.then(
       () => ghosts.forEach((ghost) => ghost.remove()),
       () => {},

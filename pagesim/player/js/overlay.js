@@ -18,6 +18,7 @@ export function outline(stage, changed, { selected, picks }) {
     layout: {
       cell: { w, h, gx, detail },
       contiguous,
+      per,
     },
   } = stage;
   for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
@@ -32,7 +33,7 @@ export function outline(stage, changed, { selected, picks }) {
     const goesOn = (id) => ids[i + n] === id && at[id].y === cell.y && signsOf(id) === signs;
     while ((contiguous || detail < 2) && goesOn(ids[i] + n)) n++;
     i += n - 1;
-    const width = n * w + (n - 1) * gx;
+    const width = per ? at[ids[i]].x + w - cell.x : n * w + (n - 1) * gx; // chunks stand apart
     over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, h + 5.2, "frame");
     if (h < 14) continue; // no room: the list under the caption names them
     const wide = signs.length * 8 + 4;

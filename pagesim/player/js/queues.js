@@ -36,7 +36,7 @@ export function drawQueues(stage, state, event, view, top) {
       const name = brief ? nameText(first) : requestText(names[i], first);
       const sign = view.differ.has(first) ? "\u2260 " : "",
         again = state.preempted.has(names[i]) ? " \u21ba" : "",
-        why = waitsFor(state, names[i]);
+        why = waitsFor(state, names[i], brief);
       const text = sign + short(name, 18) + again + (computes ? ` +${tokens.get(names[i])}` : why && ` ${why}`);
       const width = text.length * (computes ? 7.5 : 6.7) + 20,
         more = i + 1 < names.length ? 56 : 0;
