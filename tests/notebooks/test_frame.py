@@ -14,7 +14,7 @@ NAMES = {
     release: json.loads((ROOT / f"tests/data/{file}.json").read_text(encoding="utf-8"))
     for release, file in {"0.6.4.post1": "vllm_names", "0.33.0": "vllm_v1_names"}.items()
 }
-TODAY = ("09", "10", "11")
+TODAY = ("09", "10", "11", "12")
 """The chapters about vLLM V1."""
 
 
