@@ -6,7 +6,7 @@ Checks come before changes, so a call that raises has changed nothing.
 
 Which file answers which question, from the top down::
 
-    scheduler                     Who computes how many tokens in the next step? Who is preempted?
+    scheduler, step               Who computes how many tokens in the next step? Who is preempted?
     request_queue                 Who waits, and in which order?
     request                       What is a request, and when is a block of its tokens hashed?
     kv_cache_manager              Is there room for a request's next tokens? What has it found?
@@ -18,10 +18,11 @@ Which file answers which question, from the top down::
     kv_events, kv_event_index     What does a router hear of all this? What does it know then?
     kv_event_files                How is that saved, and read again?
     kv_cache_metrics              How long do blocks live, and how soon are they needed again?
+    stats                         How much of the prompts was found?
     config, groups                What may a user choose, and what is refused?
     output, engine                What does a step tell the workers and the clients?
-    offload                       Which chunks are kept in the CPU's memory as well?
-    scheduler_guards, starvation  What is no output of a step? Why does a request wait forever?
+    offload, transfers            Which chunks are kept in the CPU's memory as well? Who copies them?
+    …_guards, starvation          What makes no sense? Why does a request wait forever?
     serve                         Who calls the scheduler, step after step?
     state                         What does a recording see of all this?
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pagesim.checks import check_fraction, check_int, explained
-from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import GET_COMPUTED_BLOCKS, KNOWN, Name, is_name
 from pagesim.journal.state import FULL, Group, State, TableState
@@ -18,6 +17,7 @@ from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSp
 from pagesim.v1.block_pool import FREE_QUEUE
 from pagesim.v1.groups import cache_groups
 from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
+from pagesim.v1.kv_cache_guards import check_tokens_of
 from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.kv_events import KVCacheEvent, with_kind
@@ -32,6 +32,7 @@ from pagesim.v1.state import (
     note_written,
     read_pool,
 )
+from pagesim.v1.stats import PrefixCacheStats
 
 RUNNING = RequestStatus.RUNNING
 
@@ -50,32 +51,6 @@ class KVCacheBlocks:
     def get_block_ids(self) -> tuple[list[int], ...]:
         """Return the ids of the blocks."""
         return tuple([block.block_id for block in group] for group in self.blocks)
-
-
-@dataclass(slots=True)
-class PrefixCacheStats:
-    """Requests admitted, the tokens they had then, and those of them that were found.
-
-    What comes back after a preemption is counted apart: it finds its own blocks.
-    """
-
-    requests: int = 0
-    queries: int = 0
-    hits: int = 0
-    preempted_requests: int = 0
-    preempted_queries: int = 0
-    preempted_hits: int = 0
-
-    def record(self, num_tokens: int, num_hits: int, preempted: bool) -> None:
-        """One request is admitted."""
-        if preempted:
-            self.preempted_requests += 1
-            self.preempted_queries += num_tokens
-            self.preempted_hits += num_hits
-        else:
-            self.requests += 1
-            self.queries += num_tokens
-            self.hits += num_hits
 
 
 class KVCacheManager:
@@ -108,9 +83,8 @@ class KVCacheManager:
     ) -> None:
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
         check_fraction("watermark", watermark)
-        self.kv_cache_groups, hash_block_size = cache_groups(
-            block_size, sliding_window, groups, hash_block_size
-        )
+        given = block_size, sliding_window, groups, hash_block_size
+        self.kv_cache_groups, hash_block_size = cache_groups(*given)
         self.coordinator = get_kv_cache_coordinator(
             self.kv_cache_groups,
             num_gpu_blocks,
@@ -184,17 +158,18 @@ class KVCacheManager:
         ValueError if there are no tokens at all.
         """
         hits = new_computed_blocks.blocks if new_computed_blocks else self.coordinator.no_blocks
-        has_hits = new_computed_blocks is not None and any(hits)
+        has_hits, request_id = new_computed_blocks is not None and any(hits), request.request_id
         is_plain = type(num_new_tokens) is int and num_new_tokens > 0
         if not is_plain or num_new_computed_tokens or new_computed_blocks:
             tokens = num_new_tokens, num_new_computed_tokens, num_external_computed_tokens
-            self._check_tokens(request, *tokens, hits)
+            where = self.kv_cache_groups, self.block_pool
+            check_tokens_of(request, *tokens, hits, *where, has_table=request_id in self._owners)
         if num_lookahead_tokens or reserved_blocks:
             check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
             check_int("reserved_blocks", reserved_blocks, 0)
         if self.journal.active:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
-        tables, request_id, longest = self.coordinator, request.request_id, self.max_model_len
+        tables, longest = self.coordinator, self.max_model_len
         computed = request.num_computed_tokens + num_new_computed_tokens
         computed += num_external_computed_tokens
         total_computed = min(computed, longest)
@@ -325,25 +300,6 @@ class KVCacheManager:
         name, no_blocks = request.request_id, self.coordinator.no_blocks
         if (start := self._num_slots.get(name)) is not None:
             self._written(name, start, request.num_computed_tokens, no_blocks, no_blocks)
-
-    def _check_tokens(
-        self, request: Request, num_new: int, num_new_computed: int, external: int, hits: Blocks
-    ) -> None:
-        check_int("num_new_tokens", num_new, 0)
-        check_int("num_new_computed_tokens", num_new_computed, 0)
-        check_int("num_external_computed_tokens", external, 0)
-        name = f"request {request.request_id!r}"
-        if num_new == num_new_computed == external == 0:
-            raise ValueError(f"{name} must be given at least one token")
-        for spec, blocks in zip(self.kv_cache_groups, hits, strict=True):
-            if num_new_computed != len(blocks) * spec.block_size:
-                raise UsageError(
-                    f"{num_new_computed} computed tokens do not fill the {len(blocks)} blocks "
-                    f"found for {name}: pass both as get_computed_blocks() returned them"
-                )
-            self.block_pool.check_own(block for block in blocks if not block.is_null)
-        if any(hits) and request.request_id in self._owners:
-            raise UsageError(f"{name} has a table: only a new one can begin with cached blocks")
 
     # -- what else happens to blocks -------------------------------------------------------------
 

@@ -9,7 +9,6 @@ Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py`` and ``async_scheduler.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 
 from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
@@ -25,7 +24,7 @@ from pagesim.v1.mamba_manager import AlignedMambaManager, mamba_block_aligned_sp
 from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.offload.connector import OffloadingConnector
 from pagesim.v1.offload.remote import LOADING, ModelRunnerOutput, RemoteKVs
-from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
+from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import (
     Request,
     RequestStatus,
@@ -34,7 +33,12 @@ from pagesim.v1.request import (
     check_tokens,
 )
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
-from pagesim.v1.scheduler_guards import check_made_by_hand, check_reported, check_sampled
+from pagesim.v1.scheduler_guards import (
+    check_all_owned_by_running,
+    check_made_by_hand,
+    check_reported,
+    check_sampled,
+)
 from pagesim.v1.state import with_queues
 from pagesim.v1.step import Found, Step
 
@@ -393,31 +397,7 @@ class Scheduler:
 
     @event(kind="schedule", queues=True)
     def _output_of(self, step: Step) -> SchedulerOutput:
-        new = [
-            NewRequestData(
-                request.request_id,
-                request.prompt_token_ids,
-                step.new_blocks[request.request_id] or (),
-                request.num_computed_tokens,
-            )
-            for request in step.new
-        ]
-        known = step.running + step.resumed
-        cached = CachedRequestData(
-            [request.request_id for request in known],
-            {request.request_id for request in step.resumed},
-            [step.new_blocks[request.request_id] for request in known],
-            [request.num_computed_tokens for request in known],
-            [request.num_output_tokens + request.num_output_placeholders for request in known],
-        )
-        output = SchedulerOutput(
-            new,
-            cached,
-            step.num_tokens,
-            sum(step.num_tokens.values()),
-            self.preempted_req_ids,
-            self.finished_req_ids,
-        )
+        output = step.output(self.preempted_req_ids, self.finished_req_ids)
         self.preempted_req_ids, self.finished_req_ids = set(), set()
         if self.connector:
             output.kv_connector_metadata = self.connector.build_connector_meta(output)
@@ -554,30 +534,13 @@ class Scheduler:
         check_bool("reset_running_requests", reset_running_requests)
         check_bool("reset_connector", reset_connector)
         if reset_running_requests:
-            self._check_all_owned_by_running()
+            check_all_owned_by_running(self.running, self.kv_cache_manager, self.remote)
             while self.running:
                 self._preempt_request(self.running.pop(), discard_stale_output=True)
         is_reset = self.kv_cache_manager.reset_prefix_cache()
         if reset_connector and self.connector:
             self.connector.reset_cache()
         return is_reset
-
-    def _check_all_owned_by_running(self) -> None:
-        for request in self.running:
-            if not self.remote.can_be_freed(request):
-                raise RuntimeError(
-                    f"a step in flight writes the blocks of request {request.request_id!r}: give "
-                    "its output first"
-                )
-        owners: dict[int, int] = {}
-        for request in self.running:
-            for block_id in chain(*self.kv_cache_manager.get_block_ids(request.request_id)):
-                owners[block_id] = owners.get(block_id, 0) + 1
-        for block in self.kv_cache_manager.block_pool.blocks:
-            if not block.is_null and block.ref_cnt != owners.get(block.block_id, 0):
-                raise RuntimeError(
-                    f"block {block.block_id} is owned outside the running requests: free it first"
-                )
 
     def get_request_counts(self) -> tuple[int, int]:
         """Return the numbers of running and of waiting requests."""

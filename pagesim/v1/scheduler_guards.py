@@ -14,8 +14,9 @@ from pagesim.checks import misfit
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.config import SchedulerConfig
+from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.offload.connector import OffloadingConnector
-from pagesim.v1.offload.remote import ModelRunnerOutput
+from pagesim.v1.offload.remote import ModelRunnerOutput, RemoteKVs
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request, check_tokens
 
@@ -78,6 +79,27 @@ def check_reported(
     for request_id in report.received:
         if request_id not in requests:
             raise UsageError(f"request {request_id!r} loads nothing: report each load once")
+
+
+def check_all_owned_by_running(
+    running: Sequence[Request], manager: KVCacheManager, remote: RemoteKVs
+) -> None:
+    """RuntimeError if a block would still be owned after all running requests were preempted."""
+    for request in running:
+        if not remote.can_be_freed(request):
+            raise RuntimeError(
+                f"a step in flight writes the blocks of request {request.request_id!r}: give "
+                "its output first"
+            )
+    owners: dict[int, int] = {}
+    for request in running:
+        for block_id in chain(*manager.get_block_ids(request.request_id)):
+            owners[block_id] = owners.get(block_id, 0) + 1
+    for block in manager.block_pool.blocks:
+        if not block.is_null and block.ref_cnt != owners.get(block.block_id, 0):
+            raise RuntimeError(
+                f"block {block.block_id} is owned outside the running requests: free it first"
+            )
 
 
 def _num_kept(request: Request, tokens: Sequence[int], config: SchedulerConfig) -> int:

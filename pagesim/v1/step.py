@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pagesim.journal.effects import Name
 from pagesim.v1.kv_cache_manager import KVCacheBlocks
+from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request
 
 Blocks = tuple[list[int], ...] | None
@@ -45,6 +46,29 @@ class Step:
         if 0 < self.threshold < num_tokens:
             num_tokens = self.threshold
         return min(num_tokens, self.budget)
+
+    def output(self, preempted_req_ids: set[Name], finished_req_ids: set[Name]) -> SchedulerOutput:
+        """What the workers are told of the step."""
+        new = [
+            NewRequestData(
+                request.request_id,
+                request.prompt_token_ids,
+                self.new_blocks[request.request_id] or (),
+                request.num_computed_tokens,
+            )
+            for request in self.new
+        ]
+        known = self.running + self.resumed
+        cached = CachedRequestData(
+            [request.request_id for request in known],
+            {request.request_id for request in self.resumed},
+            [self.new_blocks[request.request_id] for request in known],
+            [request.num_computed_tokens for request in known],
+            [request.num_output_tokens + request.num_output_placeholders for request in known],
+        )
+        total = sum(self.num_tokens.values())
+        ids = preempted_req_ids, finished_req_ids
+        return SchedulerOutput(new, cached, self.num_tokens, total, *ids)
 
 
 class Found(NamedTuple):
