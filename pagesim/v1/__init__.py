@@ -21,7 +21,7 @@ Which file answers which question, from the top down::
     stats                         How much of the prompts was found?
     config, groups                What may a user choose, and what is refused?
     output, engine                What does a step tell the workers and the clients?
-    offload, transfers            Which chunks are kept in the CPU's memory as well? Who copies them?
+    offload, transfers            Which chunks does the CPU keep as well? Who copies them?
     …_guards, starvation          What makes no sense? Why does a request wait forever?
     serve                         Who calls the scheduler, step after step?
     state                         What does a recording see of all this?
