@@ -7,7 +7,7 @@ Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 
 ``record_vllm`` is the one file that records a user's own vLLM, and ``recorded`` replays that.
 ``block_layer`` and ``scheduler`` replay V0, and ``v1`` replays V1, ``v1_groups`` with several KV
-cache groups, ``v1_observed`` with KV events and metrics.
+cache groups, ``v1_observed`` with KV events and metrics, ``v1_offload`` with a second tier.
 """
 
 import inspect
@@ -20,7 +20,16 @@ from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import Json, JsonObject, numbered_lines, objects
-from pagesim.replay import block_layer, record_vllm, recorded, scheduler, v1, v1_groups, v1_observed
+from pagesim.replay import (
+    block_layer,
+    record_vllm,
+    recorded,
+    scheduler,
+    v1,
+    v1_groups,
+    v1_observed,
+    v1_offload,
+)
 from pagesim.replay.block_layer import Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
@@ -41,7 +50,11 @@ PLAYERS: dict[str, dict[str, type[Player]]] = {
         "kv_cache_manager": v1_groups.GroupsManagerPlayer,
         "scheduler": v1_groups.GroupsSchedulerPlayer,
     },
-    "pagesim-v1-offload/1": {"observed_manager": v1_observed.ObservedManagerPlayer},
+    "pagesim-v1-offload/1": {
+        "observed_manager": v1_observed.ObservedManagerPlayer,
+        "offload_manager": v1_offload.OffloadManagerPlayer,
+        "offload_scheduler": v1_offload.OffloadSchedulerPlayer,
+    },
     record_vllm.FORMAT: {"scheduler": recorded.RecordedSchedulerPlayer},
 }
 T = TypeVar("T")

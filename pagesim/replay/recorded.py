@@ -65,7 +65,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         for name, token in (stops or {}).items():
             self.requests[name].stop_token_ids |= {token}
         self._names = list(self.in_flight[0].num_scheduled_tokens)
-        outputs = super().op_update(tokens)
+        outputs = self.update(tokens)
         return [[name, len(new), reason] for name, new, reason in outputs]
 
     def op_end(self, why: str = "") -> None:

@@ -279,8 +279,12 @@ class V1SchedulerPlayer(V1Player):
             "finished": sorted(output.finished_req_ids),
         }
 
-    def op_update(self, tokens: dict[Name, list[int]]) -> list[list[Any]]:
-        answer = self.scheduler.update_from_output(self.in_flight.pop(0), tokens)
+    def op_update(self, tokens: dict[Name, list[int]]) -> Any:
+        return self.update(tokens)
+
+    def update(self, report: dict[Name, list[int]] | v1.ModelRunnerOutput) -> list[list[Any]]:
+        """What the step in flight for longest answers."""
+        answer = self.scheduler.update_from_output(self.in_flight.pop(0), report)
         self.name_all()
         outputs = answer[0].outputs if answer else []
         return [

@@ -20,6 +20,9 @@ V1_GROUPS = sorted((DATA / "v1_groups").glob("*-2[0-9]*.jsonl.gz"))
 V1_OBSERVED = sorted((DATA / "v1_offload").glob("observed_manager-*.jsonl.gz"))
 """Of V1's KV events and metrics."""
 
+V1_OFFLOAD = sorted((DATA / "v1_offload").glob("offload_*.jsonl.gz"))
+"""Of V1's second tier: of its manager alone, and of a scheduler."""
+
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     raw = path.read_bytes()

@@ -9,20 +9,26 @@ import pytest
 from pagesim import errors
 from pagesim.files import jsonl
 from pagesim.replay import TraceError, replay_file
-from tests.replay.recordings import DATA, V0, V1, V1_OBSERVED, lines_of, write
+from tests.replay.recordings import DATA, V0, V1, V1_OBSERVED, V1_OFFLOAD, lines_of, write
 
 SHARED = Path(__file__).parents[3] / "shared"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
 
 
 def test_all_recordings_are_here() -> None:
-    v0, v1 = (Counter(path.name.split("-")[0] for path in paths) for paths in (V0, V1))
+    v0, v1, tier = (
+        Counter(path.name.split("-")[0] for path in paths) for paths in (V0, V1, V1_OFFLOAD)
+    )
     assert v0 == {"block_manager": 6, "block_table": 6, "scheduler": 12}
     assert len(V1_OBSERVED) == 4
+    assert tier == {"offload_manager": 8, "offload_scheduler": 10}
     assert v1 == {"block_pool": 2, "free_queue": 1, "kv_cache_manager": 7, "scheduler": 10}
 
 
-@pytest.mark.parametrize("path", [*V0, *V1, *V1_OBSERVED], ids=lambda path: path.name.split(".")[0])
+ALL = [*V0, *V1, *V1_OBSERVED, *V1_OFFLOAD]
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
 def test_recording(path: Path) -> None:
     result = replay_file(path)
     assert result.mismatch is None, result.mismatch
@@ -35,7 +41,7 @@ def test_recording(path: Path) -> None:
     [
         (V0, "vllm/traces*/*"),
         (V1, "vllm_v1/traces/*"),
-        (V1_OBSERVED, "vllm_v1_offload/traces/*"),
+        ([*V1_OBSERVED, *V1_OFFLOAD], "vllm_v1_offload/traces/*"),
     ],
 )
 def test_the_data_are_the_original_recordings(paths: list[Path], pattern: str) -> None:
@@ -61,6 +67,33 @@ def test_a_difference_names_file_line_operation_expected_and_got(tmp_path: Path,
     assert "expected" in result.mismatch
     assert "-7" in result.mismatch
     assert "got" in result.mismatch
+
+
+@pytest.mark.parametrize("part", ["loads", "stores", "flush", "chunks", "holding", "events"])
+def test_every_part_of_a_second_tier_is_compared(tmp_path: Path, part: str) -> None:
+    path = next(path for path in V1_OFFLOAD if "scheduler-events" in path.name)
+    lines = lines_of(path)
+    for at, line in enumerate(lines):
+        for place in (line.get("ret"), line.get("state")):
+            if isinstance(place, dict) and place.get(part):
+                place[part] = type(place[part])()
+                result = replay_file(write(tmp_path / "changed.jsonl", lines[: at + 1]))
+                assert part in str(result.mismatch) and result.operations == at - 1
+                return
+    raise AssertionError(f"no line has {part}")
+
+
+def test_a_tier_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    for path in (V1_OFFLOAD[0], V1_OFFLOAD[-1]):
+        header = lines_of(path)[0]
+        header["config"].get("offload", header["config"])["num_chunks"] = 10**9
+        with pytest.raises(TraceError, match="num_chunks is 1000000000, more than"):
+            replay_file(write(tmp_path / "x.jsonl", [header]))
+
+
+def test_a_manager_of_chunks_has_no_pages(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="a offload_manager alone has no pages to play"):
+        replay_file(V1_OFFLOAD[0], record_runs=True)
 
 
 def test_an_error_that_was_not_recorded_is_a_difference_with_its_message(tmp_path: Path) -> None:

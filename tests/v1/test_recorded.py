@@ -13,12 +13,13 @@ from pagesim.replay import PLAYERS, replay_file
 from pagesim.timeline import State, Timeline, Tokens
 from pagesim.v1 import CacheConfig, KVCacheManager, Request, Scheduler, SchedulerConfig
 from tests.replay.recordings import V1 as RECORDINGS
-from tests.replay.recordings import V1_GROUPS, lines_of
+from tests.replay.recordings import V1_GROUPS, V1_OFFLOAD, lines_of
 from tests.v1.world import refused
 
 GROUPS = V1_GROUPS if "PAGESIM_V1_EXAMPLES" in os.environ else V1_GROUPS[1::4]
 """`make nightly` takes all of them."""
-PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")] + GROUPS
+TIERS = [path for path in V1_OFFLOAD if "_scheduler" in path.name]
+PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")] + GROUPS + TIERS
 
 
 def recorded(path: Path, skip: int = 0) -> list[tuple[Timeline, list[tuple[int, State]]]]:
@@ -99,7 +100,8 @@ def test_a_file_has_the_same_states(
     assert [event.caption for event in loaded] == captions
     for caption in captions:
         assert re.fullmatch(r"\S.*[^.]\.", caption), caption
-        assert not re.search(r"None|  |CPU|evictor|swap|no block was free", caption), caption
+        other = "evictor|swap|no block was free" + ("" if run.at(0).tier else "|CPU")
+        assert not re.search(f"None|  |{other}", caption), caption
 
 
 # -- what a reader sees ------------------------------------------------------------------------
