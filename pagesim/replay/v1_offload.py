@@ -146,7 +146,7 @@ class OffloadSchedulerPlayer(V1SchedulerPlayer):
     ) -> Any:
         done = [(job_id, num_workers) for job_id, num_workers in completed]
         report = v1.ModelRunnerOutput(tokens, done, received, set(invalid))
-        answer = {"outputs": self.update(report)}
+        answer: JsonObject = {"outputs": self.update(report)}
         if self.hears:
             answer["events"] = _settled([event_row(each, self.labels) for each in self.published])
             self.published.clear()
@@ -177,4 +177,4 @@ def _settled(rows: list[JsonObject]) -> list[JsonObject]:
 
 
 def _is_chunk(row: JsonObject) -> bool:
-    return row["type"] == "BlockStored" and row["medium"] == "CPU"
+    return (row["type"], row["medium"]) == ("BlockStored", "CPU")
