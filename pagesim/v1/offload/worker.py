@@ -36,16 +36,22 @@ class OffloadingWorker:
 
     def start(self, metadata: OffloadingConnectorMetadata, now: float = 0.0) -> float:
         """Begin what a step begins; returns when it can compute."""
+        return self._load(metadata, self._store(metadata, now))
+
+    def _store(self, metadata: OffloadingConnectorMetadata, now: float) -> float:
+        """Begin stores, and wait for those whose blocks are needed: before a load fills them."""
         flushed, new = metadata.jobs_to_flush, metadata.store_jobs.values()
         for job in (*self._planned, *(job for job in new if job.job_id in flushed)):
             self._begin(self._stores, job, now)
         self._planned = [job for job in new if job.job_id not in flushed]
+        under_way = (*self._stores, *self._loads)
+        return max((end for end, job in under_way if job.job_id in flushed), default=now)
+
+    def _load(self, metadata: OffloadingConnectorMetadata, now: float) -> float:
+        """Begin loads, and wait for those that the step computes with."""
         for job in metadata.load_jobs.values():
             self._begin(self._loads, job, now)
-        under_way = (*self._stores, *self._loads)
-        return max(
-            (end for end, job in under_way if job.sync or job.job_id in flushed), default=now
-        )
+        return max((end for end, job in self._loads if job.sync), default=now)
 
     def _begin(self, queue: deque[tuple[float, TransferJob]], job: TransferJob, now: float) -> None:
         self.copy(job)
