@@ -48,5 +48,5 @@ def test_the_language_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     for block in blocks_of("generation"):
         exec(compile(block, "docs", "exec"), {})
-        assert capsys.readouterr().out.startswith("kc.\n")
-        assert "# kc." in block
+        assert "kc." in capsys.readouterr().out
+        assert "kc." in block
