@@ -98,7 +98,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     players = _chosen(PLAYERS, header, "format", name)
     player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
     if record_runs and not player.has_pages:
-        raise TraceError(f"{name}: a {kind} alone has no pages to play: omit -o")
+        raise TraceError(f"{name}: there are no pages to play in {kind} alone: omit -o")
     equal = total = 0
     mismatch: str | None = None
     runs: list[Timeline] = []
