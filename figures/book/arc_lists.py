@@ -17,7 +17,7 @@ def states(policy: str) -> list[dict[str, Any]]:
     """The lists at each stop."""
     tier, found = Tier(ROOM, policy), []
     for number, chunks in enumerate(USERS, 1):
-        tier.show(str(number), list(chunks))  # type: ignore[arg-type]
+        tier.show(str(number), list(chunks))
         if number in STOPS.values():
             found.append(tier.manager.policy.state())
     return found

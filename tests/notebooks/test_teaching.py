@@ -15,7 +15,7 @@ BANK = re.findall(
     TEXT,
     re.DOTALL,
 )
-NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen", 15: "fifteen", 16: "sixteen", 17: "seventeen"}
+NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen", 16: "sixteen", 17: "seventeen"}
 ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
 
 PLANS = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]

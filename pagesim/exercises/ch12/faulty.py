@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from pagesim.exercises.ch12.tiers import Copies, Tier
 from pagesim.v1 import CPUOffloadingManager, ReqContext
 from pagesim.v1.offload.base import KeySet, OffloadKey, Pair
 from pagesim.v1.offload.lru import LRUCachePolicy
-from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
+from pagesim.v1.transfers import OffloadingConnectorMetadata
 
 
 class _EarlyCopies(Copies):
@@ -38,10 +39,8 @@ class Early(Tier):
 class Unwatched(Tier):
     def __init__(self, num_chunks: int) -> None:
         super().__init__(num_chunks)
-
-        def nobody(job: TransferJob) -> None: ...
-
-        self.scheduler.connector._watch = nobody
+        connector: Any = self.scheduler.connector
+        connector._watch = lambda job: None
 
 
 class Evicted(Tier):
@@ -49,7 +48,8 @@ class Evicted(Tier):
         super().__init__(num_chunks)
         manager = _Careless(num_chunks)
         manager.policy = _ReadOrNot(num_chunks)
-        self.scheduler.connector.manager = manager
+        connector: Any = self.scheduler.connector
+        connector.manager = manager
 
 
 CAUSES = ["early", "unwatched", "evicted", "pending", "own tokens"]

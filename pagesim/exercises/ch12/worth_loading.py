@@ -88,7 +88,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
     many = [*SHOWN]
     for _ in range(20):
         size, weights = rng.choice((2, 4, 8)) * 65_536, rng.randint(30, 140) * 1e8
-        link, gpu, wait = rng.randint(9, 60) * 1e9, rng.randint(3, 9) * 1e14, rng.randint(1, 40)
+        link, gpu, wait = (
+            rng.randint(9, 60) * 1e9,
+            rng.randint(3, 9) * 1e14,
+            1.0 * rng.randint(1, 40),
+        )
         many.append((size, weights, link, gpu, wait / 1000, "random"))
     for size, weights, link, gpu, wait, tag in many:
         model = {"bytes_per_token": size, "parameters": weights}
@@ -98,7 +102,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def study(model: Numbers, machine: Numbers) -> LoadOrCompute:
     """What `pagesim offload` computes with, when attention is free."""
-    link = Link("link", *[machine["bytes_per_second"]] * 2)
+    link = Link("link", machine["bytes_per_second"], machine["bytes_per_second"])
     flops, wait, size = machine["flops_per_second"], machine["wait"], model["bytes_per_token"]
     return LoadOrCompute("", link, size, 2 * model["parameters"], 0.0, flops, wait)
 
