@@ -87,10 +87,11 @@ def longest_prefixes(
                 ### needs_tokens: if event["type"] == "BlockStored" and event["token_ids"]:
                 counts[each] = counts.get(each, 0) + 1
                 ### a_set: counts[each] = 1
-            elif counts.get(each, 0) > 0:
+            elif counts.get(each):
                 ### below_zero: else:
-                ### needs_tokens: elif event["type"] == "BlockRemoved" and counts.get(each, 0) > 0:
-                counts[each] = counts.get(each, 0) - 1
+                ### needs_tokens: elif event["type"] == "BlockRemoved" and counts.get(each):
+                counts[each] -= 1
+                ### below_zero: counts[each] = counts.get(each, 0) - 1
     found = []
     for engine in engines:
         ### one_engine: for engine in [0] * num_engines:

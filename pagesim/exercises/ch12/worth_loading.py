@@ -56,6 +56,7 @@ SHOWN = (
     (131_072, 8.03e9, 25e9, 445e12, 0.015, "a model"),  # Llama 3.1 8B
     (524_288, 6.74e9, 25e9, 445e12, 0.0, "nothing to wait for"),
     (524_288, 6.74e9, 12e9, 445e12, 0.015, "a slow link"),  # PCIe 3
+    (100_000, 1e9, 25e9, 5e14, 0.015, "nothing is gained"),  # 4 µs per token, either way
 )
 
 
@@ -87,13 +88,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
     """Models on machines; no wait; a link that is too slow; random numbers."""
     many = [*SHOWN]
     for _ in range(20):
-        size, weights = rng.choice((2, 4, 8)) * 65_536, rng.randint(30, 140) * 1e8
-        link, gpu, wait = (
-            rng.randint(9, 60) * 1e9,
-            rng.randint(3, 9) * 1e14,
-            1.0 * rng.randint(1, 40),
-        )
-        many.append((size, weights, link, gpu, wait / 1000, "random"))
+        sizes = rng.choice((2, 4, 8)) * 65_536, rng.randint(30, 140) * 1e8
+        speeds = rng.randint(9, 60) * 1e9, rng.randint(3, 9) * 1e14
+        many.append((*sizes, *speeds, rng.randint(1, 40) / 1000, "random"))
     for size, weights, link, gpu, wait, tag in many:
         model = {"bytes_per_token": size, "parameters": weights}
         machine = {"bytes_per_second": link, "flops_per_second": gpu, "wait": wait}
