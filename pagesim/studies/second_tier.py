@@ -19,6 +19,7 @@ from pagesim.simulation import Limits, Outcomes, Paged, PagedV1, Roofline, Waste
 from pagesim.simulation.cost_model import CostModel
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import steps
+from pagesim.timeline.pair import Compared, compare
 from pagesim.workload import Request
 
 BLOCK_SIZE = 16
@@ -117,6 +118,18 @@ def play_v0(blocks: int) -> Played:
             away[row] = len(tables[row])
             moves.append(Move(step, row, True, away[row]))
     return Played(log.iterations, outcomes.num_preemptions, clock.tokens, tuple(moves))
+
+
+def side_by_side() -> Compared:
+    """Four requests on 8 blocks of 4, served by both, to be stepped through together."""
+    asked = [Request(str(row), 0.0, 7 + row % 3, 8) for row in range(4)]
+    limits = Limits(max_num_seqs=8, max_num_batched_tokens=64, max_model_len=64)
+    swaps = Paged(4, preemption_mode="swap", num_cpu_blocks=16, fast_forward=False)
+    v0, v1 = (
+        simulate(asked, policy=policy, pool=8 * 4, limits=limits, record=True, progress=False)
+        for policy in (swaps, PagedV1(4, cpu_blocks=16, link=0))
+    )
+    return compare(v0, v1, ("V0 swaps", "V1 with a second tier"))
 
 
 def table() -> Iterator[tuple[str, str, Played]]:

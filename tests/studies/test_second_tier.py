@@ -5,7 +5,16 @@ from collections import Counter
 import pytest
 
 from pagesim.simulation import Roofline
-from pagesim.studies.second_tier import Counting, Played, play_v0, report, requests, table, twice
+from pagesim.studies.second_tier import (
+    Counting,
+    Played,
+    play_v0,
+    report,
+    requests,
+    side_by_side,
+    table,
+    twice,
+)
 
 EXPECTED = {
     ("600", "V0, swap"): (593, 31, 37_696, 558, 558),
@@ -82,3 +91,11 @@ def test_the_report_has_every_count(
 
 def test_a_larger_pool_swaps_less() -> None:
     assert play_v0(2_400).moves == ()
+
+
+def test_both_engines_are_stepped_through_together() -> None:
+    swaps, tier = side_by_side().runs
+    assert {job.kind for event in tier for job in event.begun} == {"store", "load"}
+    assert any(event.ended for event in tier)
+    assert any(effect.kind == "move" for event in swaps for effect in event.effects)
+    assert swaps.sequences == tier.sequences
