@@ -110,7 +110,7 @@ def test_licence_and_notice(project: dict[str, Any]) -> None:
         assert "0.6.4.post1" in read(name) and "Apache" in read(name)
 
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = ["README.md", *(f"{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("docs/**/*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES)
