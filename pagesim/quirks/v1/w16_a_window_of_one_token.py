@@ -8,7 +8,9 @@ With a sliding window of one token, no block is ever found again.
 Full blocks are cached, whatever the window.
 
 ## What happens
-`a` fills three blocks and leaves. `b` begins with the same 12 tokens, and computes all 13.
+`a` fills three blocks and leaves. `b` begins with the same 12 tokens, and computes all 13. It is
+given the blocks 3, 2 and 1 first: they were freed to the front of the queue, as blocks without a
+hash are (w03).
 
 ## Why
 A hit needs the blocks that the next token looks back at. In a window of one, a token sees only
@@ -32,7 +34,8 @@ def scenario() -> Scene:
     engine.add("a", range(12), max_tokens=1)
     engine.step()
     engine.add("b", range(13))
-    return Scene(engine.run, computed=engine.step())
+    computed = engine.step()
+    return Scene(engine.run, computed=computed, table_of_b=engine.table("b"))
 
 
-ANSWER = {"computed": {"b": 13}}
+ANSWER = {"computed": {"b": 13}, "table_of_b": [3, 2, 1, 4]}

@@ -9,9 +9,9 @@ or branches off earlier finds nothing.
 Every full block of a prompt is cached.
 
 ## What happens
-The window is 5 tokens, and a prompt of 17 tokens has been computed. Its first 9, 13 or 16 tokens,
-sent as prompts of their own, find nothing. The same prompt, or a longer one that begins with it,
-finds 16 tokens.
+The window is 5 tokens, and a prompt of 17 tokens has been computed. Its first 5, 9, 13 or 16
+tokens, sent as prompts of their own, find nothing. The same prompt, or a longer one that begins
+with it, finds 16 tokens.
 
 ## Why
 The setting is `retention_interval`, 0 by default. The same prompt will need the four tokens before
@@ -38,13 +38,16 @@ def scenario() -> Scene:
     engine.add("a", range(17), max_tokens=1)
     engine.step()
     look_up = engine.scheduler.kv_cache_manager.get_computed_blocks
-    prompts = {length: Request("b", range(length), block_size=4) for length in (9, 13, 16, 17, 21)}
+    prompts = {
+        length: Request("b", range(length), block_size=4) for length in (5, 9, 13, 16, 17, 21)
+    }
     found = {f"first {length} tokens": look_up(its)[1] for length, its in prompts.items()}
     return Scene(engine.run, found=found)
 
 
 ANSWER = {
     "found": {
+        "first 5 tokens": 0,
         "first 9 tokens": 0,
         "first 13 tokens": 0,
         "first 16 tokens": 0,

@@ -9,8 +9,8 @@ After the call, nothing is found any more.
 
 ## What happens
 While `a` runs, the answer is False, and everything stays cached. After `a` has left, it is True.
-`b` has the same tokens and computes all 12. It is given the blocks 4, 5 and 3: the hashes are
-forgotten, and the order of the free queue is as before.
+`b` has the same tokens and 8 more, and computes all 20. Its table is the whole free queue, 4, 5, 3,
+2 and 1: the hashes are forgotten, and the order is as `a` left it.
 
 ## Why
 You reset the cache when its content is wrong, for example after new weights were loaded. Blocks in
@@ -39,7 +39,7 @@ def scenario() -> Scene:
     first = engine.scheduler.reset_prefix_cache()
     engine.abort("a")
     second = engine.scheduler.reset_prefix_cache()
-    engine.add("b", range(12))
+    engine.add("b", range(20))
     computed = engine.step()
     facts = {"while_a_runs": first, "afterwards": second, "computed": computed}
     return Scene(engine.run, **facts, table_of_b=engine.table("b"))
@@ -48,6 +48,6 @@ def scenario() -> Scene:
 ANSWER = {
     "while_a_runs": False,
     "afterwards": True,
-    "computed": {"b": 12},
-    "table_of_b": [4, 5, 3],
+    "computed": {"b": 20},
+    "table_of_b": [4, 5, 3, 2, 1],
 }

@@ -10,7 +10,7 @@ Only the first block is private: the later ones are hashed without the salt.
 
 ## What happens
 `a` and `b` have the same 9 tokens and the same salt: `b` finds 8 of them. `c` has the same tokens
-without a salt, and computes all 9.
+without a salt, `d` has them with another one, and both compute all 9.
 
 ## Why
 The hash of a block includes the hash of the block before it. If the first one differs, all of them
@@ -38,7 +38,8 @@ def scenario() -> Scene:
     engine.step()
     engine.add("b", range(9), cache_salt="x")
     engine.add("c", range(9))
+    engine.add("d", range(9), cache_salt="y")
     return Scene(engine.run, computed=engine.step())
 
 
-ANSWER = {"computed": {"a": 1, "b": 1, "c": 9}}
+ANSWER = {"computed": {"a": 1, "b": 1, "c": 9, "d": 9}}
