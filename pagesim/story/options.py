@@ -14,3 +14,10 @@ def shared_out(options: dict[str, Any], *kinds: type) -> list[dict[str, Any]]:
             known = ", ".join(sorted(set().union(*names)))
             raise UsageError(f"there is no option {name!r}; this engine has {known}")
     return [{name: options[name] for name in own & options.keys()} for own in names]
+
+
+def roomy(limits: dict[str, Any]) -> dict[str, Any]:
+    """The limits of a step, roomy where none is given: 256 seats, or one for each token."""
+    limits = {"max_num_batched_tokens": 8_192} | limits
+    budget = limits["max_num_batched_tokens"]
+    return {"max_num_seqs": min(256, budget) if isinstance(budget, int) else 256} | limits

@@ -34,7 +34,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    engine = Engine("v1", gpu_blocks=9, max_num_batched_tokens=12, max_num_seqs=4)
+    engine = Engine("v1", gpu_blocks=9, max_num_batched_tokens=12)
     engine.add("a", range(8), max_tokens=1)
     engine.step()
     engine.add("b", range(8))

@@ -34,7 +34,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    chunks = {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8, "max_num_seqs": 4}
+    chunks = {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8}
     plain = Engine("v1", gpu_blocks=4, enable_prefix_caching=False, **chunks)
     cached = Engine("v1", gpu_blocks=4, **chunks)
     for engine in (plain, cached):

@@ -30,7 +30,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    engine = Engine("v1", gpu_blocks=20, max_num_batched_tokens=8, max_num_seqs=4)
+    engine = Engine("v1", gpu_blocks=20, max_num_batched_tokens=8)
     engine.add("a", 3)
     engine.add("b", 20)
     return Scene(engine.run, steps=engine.steps(4))

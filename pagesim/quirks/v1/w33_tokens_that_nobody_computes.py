@@ -36,7 +36,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4, "long_prefill_token_threshold": 5}
+    limits = {"max_num_batched_tokens": 8, "long_prefill_token_threshold": 5}
     engine = Engine("v1", gpu_blocks=8, policy="priority", **limits)
     low = engine.add("low", 24, priority=1)
     steps, missing = [], set(range(24))
