@@ -1,4 +1,4 @@
-"""vLLM 0.6.4.post1's surprises in the block layer: what their scenes in pagesim/quirks do not show."""
+"""What the scenes of V0's block layer in pagesim/quirks do not show."""
 
 import pytest
 

@@ -32,7 +32,8 @@ from pagesim.v0.sequence import Sequence, SequenceGroup
 
 
 def scenario() -> Scene:
-    engine = Engine("v0", 5, cpu_blocks=5, watermark=0.2, preemption_mode="swap")
+    options = {"cpu_blocks": 5, "preemption_mode": "swap", "watermark": 0.2}
+    engine = Engine("v0", gpu_blocks=5, **options)
     a = engine.add("a", 15, max_tokens=20)
     steps = engine.steps(6)
     manager = engine.scheduler.block_manager

@@ -31,8 +31,8 @@ from pagesim.story import Engine
 
 def scenario() -> Scene:
     swaps = {"cpu_blocks": 16, "preemption_mode": "swap", "watermark": 0.0}
-    budget = {"max_num_batched_tokens": 8, "max_num_seqs": 4}
-    engine = Engine("v0", 10, enable_chunked_prefill=True, **swaps, **budget)
+    chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 8}
+    engine = Engine("v0", gpu_blocks=10, **swaps, **chunks)
     engine.add("a", 4)
     engine.step()
     b = engine.add("b", 30)

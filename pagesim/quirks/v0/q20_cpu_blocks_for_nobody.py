@@ -30,7 +30,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    engine = Engine("v0", 2, cpu_blocks=4, watermark=0.0, preemption_mode="swap")
+    options = {"cpu_blocks": 4, "preemption_mode": "swap", "watermark": 0.0}
+    engine = Engine("v0", gpu_blocks=2, **options)
     engine.add("a", 8)
     steps = engine.steps(3)
     status = engine.status("a")

@@ -38,8 +38,8 @@ def scenario() -> Scene:
     engine.add("a", 6)
     engine.add("b", 6)
     steps, preempted = engine.steps(4), engine.preemptions("b")
-    budget = {"max_num_batched_tokens": 8, "max_num_seqs": 4}
-    chunked = Engine("v0", 4, watermark=0.0, enable_chunked_prefill=True, **budget)
+    chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 8}
+    chunked = Engine("v0", gpu_blocks=4, watermark=0.0, **chunks)
     chunked.add("c", 15)
     return Scene(engine.run, steps=steps, preempted=preempted, steps_of_c=chunked.steps(6))
 

@@ -28,7 +28,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_model_len": 10, "max_num_batched_tokens": 10, "max_num_seqs": 4}
+    limits = {"max_model_len": 10, "max_num_batched_tokens": 10}
     steps, status = {}, {}
     for chunked in (False, True):
         mode = "with chunks" if chunked else "without"

@@ -35,7 +35,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4, "max_model_len": 64}
+    limits = {"max_num_batched_tokens": 8, "max_model_len": 64}
     chunks = {"enable_chunked_prefill": True, "sliding_window": 5, "watermark": 0.0}
     engine = Engine("v0", gpu_blocks=7, **limits, **chunks)
     a = engine.add("a", 40)

@@ -33,7 +33,7 @@ from pagesim.story import Engine
 
 def scenario() -> Scene:
     options = {"enable_chunked_prefill": True, "enable_prefix_caching": True, "watermark": 0.0}
-    engine = Engine("v0", 8, max_num_batched_tokens=8, max_num_seqs=4, **options)
+    engine = Engine("v0", gpu_blocks=8, max_num_batched_tokens=8, **options)
     engine.add("a", range(16))
     step = engine.step()
     engine.abort("a")

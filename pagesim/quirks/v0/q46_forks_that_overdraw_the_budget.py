@@ -29,8 +29,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    budget = {"max_num_batched_tokens": 4, "max_num_seqs": 4}
-    engine = Engine("v0", watermark=0.0, enable_chunked_prefill=True, **budget)
+    chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 4}
+    engine = Engine("v0", watermark=0.0, **chunks)
     engine.add("a", 2)
     engine.add("b", 2)
     engine.step()
