@@ -32,6 +32,12 @@ def test_a_scene_is_small_and_its_facts_can_be_told(quirk: Quirk) -> None:
 
 
 @ALL
+def test_twins_name_each_other(quirk: Quirk) -> None:
+    twin = quirk.beside()
+    assert twin is None or twin.page.beside == quirk.quirk_id
+
+
+@ALL
 def test_a_thread_is_named_after_its_link(quirk: Quirk) -> None:
     for thread in quirk.page.threads:
         name, number = thread.name.split("#")

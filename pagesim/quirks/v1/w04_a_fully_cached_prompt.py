@@ -1,6 +1,6 @@
 """# w04 A fully cached prompt is not free
 
-V1 · prefix caching
+V1 · prefix caching · beside q35
 
 If a prompt consists of whole blocks and all of them are cached, its last block is computed again.
 

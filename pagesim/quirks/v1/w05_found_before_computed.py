@@ -1,6 +1,6 @@
 """# w05 A block is found before it is computed
 
-V1 · prefix caching
+V1 · prefix caching · beside q14
 
 A request can share blocks that another request of the same step has yet to compute.
 

@@ -1,6 +1,6 @@
 """# w18 Blocks behind the window serve others
 
-V1 · sliding window
+V1 · sliding window · beside q36
 
 A request gives back the blocks behind its window while it runs, and others can still find what they
 hold.

@@ -1,6 +1,6 @@
 """# w28 A prompt that is longer than the pool
 
-V1 · sliding window
+V1 · sliding window · beside q40
 
 With a sliding window, a prompt is admitted and computed that is longer than the whole pool.
 

@@ -1,6 +1,6 @@
 """# w29 A token that fits needs no free block
 
-V1 · preemption
+V1 · preemption · beside q31
 
 A request whose next token fits into its last block runs on, even if no block is free.
 
