@@ -13,9 +13,9 @@ A queue is used in turn: blocks that were just freed wait until all others have 
 4, which nobody has used yet.
 
 ## Why
-A block without a hash is worth no more than its room, so V1 uses it again at once. Tables are freed
-from their end, and each block goes to the front. V0 answers with the same blocks: its free list is
-a stack, on which the last block that was freed lies on top.
+A block without a hash is worth no more than its room, so V1 uses it again at once. A table is freed
+from its end, and put in front of the queue in this order. V0 answers with the same blocks: its free
+list is a stack, on which the last block that was freed lies on top.
 
 ## What to do
 Nothing to do: an id says neither how old a block is nor where its tokens are. A test of a kernel or

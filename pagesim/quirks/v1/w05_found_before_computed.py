@@ -24,7 +24,9 @@ price of one. In an engine of your own, every layer must store first and read th
 
 ## Threads
 * [nano-vllm#209](https://github.com/GeeeekExplorer/nano-vllm/pull/209): a small engine counted such
-  hits wrongly, and now forbids them.
+  hits wrongly; a proposal to forbid them.
+* [vllm#29387](https://github.com/vllm-project/vllm/pull/29387): for layers that keep a state such a
+  hit was a mistake. Since then the second request waits for the next step.
 """
 
 from pagesim.quirks.scene import Scene

@@ -27,6 +27,8 @@ fits.
   and preempted in turns, and a GPU's output fell from about 100 to 1.5 tokens a second.
 * [vllm#21793](https://github.com/vllm-project/vllm/pull/21793): the same loop, and an earlier
   proposal to end it.
+* [vllm#25538](https://github.com/vllm-project/vllm/issues/25538): a preempted request is admitted
+  by its first chunk again, and preempted in the next step.
 """
 
 from pagesim.quirks.scene import Scene

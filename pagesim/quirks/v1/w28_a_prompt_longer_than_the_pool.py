@@ -33,8 +33,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_model_len": 64}
-    engine = Engine("v1", gpu_blocks=8, sliding_window=5, **limits)
+    engine = Engine("v1", gpu_blocks=8, sliding_window=5, max_num_batched_tokens=8)
     engine.add("a", 40)
     steps = engine.steps(6)
     table = engine.table("a")

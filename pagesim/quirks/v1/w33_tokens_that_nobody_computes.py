@@ -28,7 +28,8 @@ Do not use `long_prefill_token_threshold` together with `--scheduling-policy pri
 both, switch prefix caching off.
 
 ## Threads
-None found.
+* [vllm#57580](https://github.com/vllm-project/vllm/issues/57580): the same with layers that keep a
+  state: a request found 48 tokens, and 32 had been computed.
 """
 
 from pagesim.quirks.scene import Scene
