@@ -2,7 +2,7 @@
 
 V0 · priority
 
-With priorities and swapping, a victim's keys and values are lost, and it stops the server later.
+With priorities and swapping, a victim loses its keys and values, and stops the server later.
 
 ## Expected
 The victim is swapped out like any other, and returns when there is room.

@@ -17,8 +17,8 @@ the three blocks of the prompt are still cached, and `b` shares them.
 that nobody holds counts as free, because it can be evicted at any time.
 
 ## What to do
-Nothing to set in V0: expect that a full pool delays even cached prompts. V1 counts hits that are in
-use as no new blocks.
+Nothing to set in V0: expect that a full pool delays even cached prompts. In V1, hits that are in
+use need no new blocks.
 
 ## Threads
 * [vllm#7883](https://github.com/vllm-project/vllm/issues/7883): a developer names this as one of

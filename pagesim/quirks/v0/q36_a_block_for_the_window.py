@@ -2,7 +2,7 @@
 
 V0 · sliding window · beside w18
 
-The first block that leaves a sliding window costs the pool one block, as long as the server runs.
+The first block that leaves a sliding window costs the pool one block until the server ends.
 
 ## Expected
 Blocks outside the window are free for others. When everybody has left, all blocks are free.
