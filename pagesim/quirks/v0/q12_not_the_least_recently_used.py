@@ -33,9 +33,9 @@ from pagesim.story import Story
 def scenario() -> Scene:
     story = Story(gpu_blocks=3, caching=True)
     last_used = {"a": 2.0, "b": 3.0, "c": 1.0}
-    writers = [story.arrive(range(10 * i, 10 * i + 4), name) for i, name in enumerate("abc")]
-    for writer in writers:
-        story.manager.access_all_blocks_in_seq(writer.seq, last_used[writer.name])
+    writers = {name: story.arrive(range(10 * i, 10 * i + 4), name) for i, name in enumerate("abc")}
+    for name, writer in writers.items():
+        story.manager.access_all_blocks_in_seq(writer.seq, last_used[name])
         writer.leave()
     d = story.arrive(range(90, 94), "d")
     return Scene(story.run, last_used=last_used, block_of_d=d.block_ids)

@@ -32,8 +32,7 @@ from pagesim.v0.sequence import Sequence, SequenceGroup
 
 
 def scenario() -> Scene:
-    options = {"cpu_blocks": 5, "preemption_mode": "swap", "watermark": 0.2}
-    engine = Engine("v0", gpu_blocks=5, **options)
+    engine = Engine("v0", gpu_blocks=5, cpu_blocks=5, watermark=0.2, preemption_mode="swap")
     a = engine.add("a", 15, max_tokens=20)
     steps = engine.steps(6)
     manager = engine.scheduler.block_manager

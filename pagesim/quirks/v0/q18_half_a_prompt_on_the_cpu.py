@@ -30,9 +30,9 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    swaps = {"cpu_blocks": 16, "preemption_mode": "swap", "watermark": 0.0}
+    blocks = {"gpu_blocks": 10, "cpu_blocks": 16}
     chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 8}
-    engine = Engine("v0", gpu_blocks=10, **swaps, **chunks)
+    engine = Engine("v0", watermark=0.0, preemption_mode="swap", **blocks, **chunks)
     engine.add("a", 4)
     engine.step()
     b = engine.add("b", 30)

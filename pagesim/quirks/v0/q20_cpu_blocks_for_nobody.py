@@ -18,8 +18,8 @@ A request that ends normally is freed by the engine, among the running ones. Thi
 off the list of those that are swapped out.
 
 ## What to do
-Prompt and output together must fit: choose a `max_model_len` of at most what the pool holds. If the
-CPU usage in the log never returns to 0 %, look for such requests.
+Prompt and output together must fit, as in q19. If the CPU usage in the log never returns to 0 %,
+look for such requests.
 
 ## Threads
 None found.
@@ -30,8 +30,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    options = {"cpu_blocks": 4, "preemption_mode": "swap", "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=2, **options)
+    engine = Engine("v0", gpu_blocks=2, cpu_blocks=4, watermark=0.0, preemption_mode="swap")
     engine.add("a", 8)
     steps = engine.steps(3)
     status = engine.status("a")

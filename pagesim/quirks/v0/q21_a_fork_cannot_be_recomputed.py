@@ -21,7 +21,10 @@ recomputed, however many there are.
 If you fork, set `preemption_mode="swap"`, and give the CPU enough blocks for all forks (q06).
 
 ## Threads
-None found.
+* [vllm#8844](https://github.com/vllm-project/vllm/issues/8844): met in 0.6.2, with the mode
+  "recompute" and three or more samples.
+* [vllm#12](https://github.com/vllm-project/vllm/pull/12): recomputation was made for requests of
+  one sequence only, because shared blocks would make it very complex.
 """
 
 from pagesim.quirks.scene import Scene, error_of

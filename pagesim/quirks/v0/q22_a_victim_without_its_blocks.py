@@ -30,8 +30,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    options = {"policy": "priority", "preemption_mode": "swap", "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=6, cpu_blocks=8, **options)
+    blocks = {"gpu_blocks": 6, "cpu_blocks": 8}
+    engine = Engine("v0", watermark=0.0, policy="priority", preemption_mode="swap", **blocks)
     engine.add("a", 16, priority=5)
     engine.step()
     engine.add("b", 16, priority=1)

@@ -28,8 +28,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    options = {"preemption_mode": "swap", "enable_prefix_caching": True, "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=4, cpu_blocks=4, **options)
+    blocks = {"gpu_blocks": 4, "cpu_blocks": 4, "enable_prefix_caching": True}
+    engine = Engine("v0", watermark=0.0, preemption_mode="swap", **blocks)
     engine.add("a", 8)
     engine.add("b", 8)
     engine.steps(2)

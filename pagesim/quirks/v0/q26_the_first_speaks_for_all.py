@@ -20,7 +20,10 @@ The code for several has been simplified to match.
 If you fork, take every sequence that has finished out of its group at once, with `remove`.
 
 ## Threads
-None found.
+* [vllm#9569](https://github.com/vllm-project/vllm/pull/9569): the code is simplified, since a group
+  has one sequence.
+* [vllm#11898](https://github.com/vllm-project/vllm/pull/11898): mended: a group may have more, and
+  the shortcuts are taken back.
 """
 
 from pagesim.quirks.scene import Scene

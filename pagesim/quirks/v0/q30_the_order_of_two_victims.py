@@ -30,8 +30,7 @@ from pagesim.story import Engine
 def scenario() -> Scene:
     order = {}
     for mode in ("recompute", "swap"):
-        options = {"cpu_blocks": 4, "preemption_mode": mode, "watermark": 0.0}
-        engine = Engine("v0", gpu_blocks=7, **options)
+        engine = Engine("v0", gpu_blocks=7, cpu_blocks=4, watermark=0.0, preemption_mode=mode)
         for name, tokens in {"a": 8, "b": 8, "c": 4, "d": 4}.items():
             engine.add(name, tokens)
         engine.steps(2)

@@ -19,7 +19,8 @@ are counted for each sequence.
 If you fork, divide `max_num_seqs` by the number of sequences that a request will have.
 
 ## Threads
-None found.
+* [vllm#11898](https://github.com/vllm-project/vllm/pull/11898): mended: the sequences of a request
+  are counted again.
 """
 
 from pagesim.quirks.scene import Scene

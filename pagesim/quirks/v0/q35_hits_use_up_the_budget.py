@@ -32,8 +32,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    options = {"enable_prefix_caching": True, "max_num_batched_tokens": 12, "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=8, **options)
+    options = {"enable_prefix_caching": True, "max_num_batched_tokens": 12}
+    engine = Engine("v0", gpu_blocks=8, watermark=0.0, **options)
     engine.add("a", range(8), max_tokens=1)
     engine.step()
     engine.add("b", range(8))

@@ -35,9 +35,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_model_len": 64}
-    chunks = {"enable_chunked_prefill": True, "sliding_window": 5, "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=7, **limits, **chunks)
+    chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 8, "max_model_len": 64}
+    engine = Engine("v0", gpu_blocks=7, watermark=0.0, sliding_window=5, **chunks)
     a = engine.add("a", 40)
     answer = engine.scheduler.block_manager.can_allocate(a).name
     error = error_of(engine.step)

@@ -32,8 +32,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    options = {"enable_chunked_prefill": True, "enable_prefix_caching": True, "watermark": 0.0}
-    engine = Engine("v0", gpu_blocks=8, max_num_batched_tokens=8, **options)
+    chunks = {"enable_chunked_prefill": True, "max_num_batched_tokens": 8}
+    engine = Engine("v0", gpu_blocks=8, watermark=0.0, enable_prefix_caching=True, **chunks)
     engine.add("a", range(16))
     step = engine.step()
     engine.abort("a")
