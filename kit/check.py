@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import subprocess
 import sys
 import zlib
@@ -97,12 +98,17 @@ def recorded(path: Path) -> list[dict[str, Any]]:
     try:
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode()
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = [json.loads(line) for line in split(text)]
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise BadInputError(f"{path}: this is not a recording: {error}") from None
     if not lines or not all(isinstance(line, dict) for line in lines) or "kind" not in lines[0]:
         raise BadInputError(f"{path}: this is not a recording: FORMAT.md says what one looks like")
     return lines
+
+
+def split(text: str) -> list[str]:
+    """The lines of a text; Python's splitlines() knows more ends of lines than JSON Lines has."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def calls(lines: list[dict[str, Any]]) -> str:
@@ -113,7 +119,9 @@ def calls(lines: list[dict[str, Any]]) -> str:
 
 def chosen(lines: list[dict[str, Any]], only: str | None, file: Path) -> list[str]:
     """The parts of an answer that are to be compared."""
-    names = only.split(",") if only else list(lines[0].get("check", ["all"]))
+    names = only.split(",") if only else lines[0].get("check", ["all"])
+    if not isinstance(names, list):
+        raise BadInputError(f"{file}: check must be a list of names, not {names!r}")
     for name in names:
         if name != "all" and not any(parts(line, [name]).keys() - {"error"} for line in lines):
             raise BadInputError(f"{file}: no answer has a part {name!r}")
@@ -125,7 +133,7 @@ def chosen(lines: list[dict[str, Any]], only: str | None, file: Path) -> list[st
 
 def given() -> tuple[list[str], str]:
     """The answers from standard input."""
-    return sys.stdin.read().splitlines(), "the answers end here"
+    return split(sys.stdin.buffer.read().decode(errors="replace")), "the answers end here"
 
 
 def run(program: list[str], text: str, seconds: float) -> tuple[list[str], str]:
@@ -135,12 +143,12 @@ def run(program: list[str], text: str, seconds: float) -> tuple[list[str], str]:
             program, input=text.encode(), stdout=subprocess.PIPE, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired as slow:
-        answers = (slow.stdout or b"").decode(errors="replace").splitlines()
+        answers = split((slow.stdout or b"").decode(errors="replace"))
         return answers, f"the program has not ended after {seconds:g} seconds"
     except OSError as error:
         raise BadInputError(f"the program cannot be started: {error}") from None
     end = f"the program has ended with exit code {done.returncode}"
-    return done.stdout.decode(errors="replace").splitlines(), end
+    return split(done.stdout.decode(errors="replace")), end
 
 
 def compare(
@@ -209,7 +217,11 @@ def shown(value: Any, longest: int = 300) -> str:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+        sys.exit(code)
+    except BrokenPipeError:  # of `--give FILE | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except BadInputError as error:
         print(f"check: {error}", file=sys.stderr)
         sys.exit(2)

@@ -153,6 +153,34 @@ def test_a_damaged_recording_is_refused(raw: bytes, tmp_path: Path) -> None:
         check.recorded(path)
 
 
+def test_only_a_newline_ends_an_answer() -> None:
+    lines = right()
+    lines[0] = '{"note":"\u2028 \x85", "state":' + lines[0].partition('"state":')[2]
+    assert differs(check.split("\n".join(lines) + "\n")) == ""
+    assert differs(check.split("\r\n".join(lines) + "\r\n")) == ""
+
+
+@pytest.mark.parametrize("names", [5, "tokens", [["tokens"]], ["nothing"]])
+def test_a_header_that_names_no_part_is_refused(names: Any) -> None:
+    lines = check.recorded(TRAP)
+    with pytest.raises(check.BadInputError):
+        check.chosen([lines[0] | {"check": names}, *lines[1:]], None, TRAP)
+
+
+def test_a_program_that_reads_nothing_and_a_reader_that_reads_on_no_more(tmp_path: Path) -> None:
+    long = tmp_path / "long.jsonl"
+    header, *rest = TRAP.read_text(encoding="utf-8").splitlines(keepends=True)
+    long.write_text(header + 4000 * "".join(rest), encoding="utf-8")
+    done = run(long, "--", sys.executable, "-c", "print('\\xff')")
+    assert done.returncode == 1 and "line 2, call 0" in done.stdout and done.stderr == ""
+    command = [sys.executable, KIT / "check.py", "--give", long]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as given:
+        assert given.stdout is not None and given.stderr is not None
+        given.stdout.readline()
+        given.stdout.close()
+        assert given.stderr.read() == b""
+
+
 def test_the_checker_needs_the_standard_library_alone() -> None:
     tree = ast.parse((KIT / "check.py").read_text(encoding="utf-8"))
     names = {
