@@ -19,8 +19,6 @@ def shared_out(options: dict[str, Any], *kinds: type) -> list[dict[str, Any]]:
 def roomy(limits: dict[str, Any], is_chunked: bool) -> dict[str, Any]:
     """The limits of a scheduler; what is not given is as large as the others allow."""
     budget = limits.get("max_num_batched_tokens", 8_192)
-    if not isinstance(budget, int):
-        return limits  # the scheduler says what is wrong
-    longest = 8_192 if is_chunked else budget
-    sizes = {"max_num_seqs": min(256, budget), "max_model_len": longest}
+    most = budget if isinstance(budget, int) else 8_192  # the scheduler says what is wrong
+    sizes = {"max_num_seqs": min(256, most), "max_model_len": 8_192 if is_chunked else most}
     return {"max_num_batched_tokens": budget, **sizes} | limits
