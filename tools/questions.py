@@ -24,8 +24,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs/questions"
 INDEX = FOLDER / "README.md"
-TABLE = ROOT / "pagesim/questions.json"
-"""What `pagesim` knows of the pages where it is installed without them."""
+TABLE = ROOT / "pagesim/quirks/questions.json"
+"""What `pagesim` knows of the pages; see `pagesim.quirks.asked`."""
 
 HEAD = re.compile(r"<!--\n((?:[a-z]+: .*\n)+)-->\n# (.+)\n")
 BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
