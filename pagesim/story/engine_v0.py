@@ -19,8 +19,7 @@ class V0Engine:
         self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: dict[str, Any]
     ) -> None:
         limits, cache = shared_out(options, SchedulerConfig, CacheConfig)
-        limits = roomy(limits)
-        limits = {"max_model_len": limits["max_num_batched_tokens"]} | limits
+        limits = roomy(limits, limits.get("enable_chunked_prefill", False))
         self._now, self._next_id, self._sampled = 0.0, 0, 1_000_000
         self._goals: dict[str, int] = {}
         self._firsts: dict[str, Sequence] = {}

@@ -31,7 +31,7 @@ class V1Engine:
             caching = cache.get("enable_prefix_caching", True)
             size, cache["groups"] = None, parse_groups(cache["groups"], block_size, caching)
         self.scheduler = Scheduler(
-            SchedulerConfig(**{"max_model_len": 8_192} | roomy(limits)),
+            SchedulerConfig(**roomy(limits, limits.get("enable_chunked_prefill", True))),
             CacheConfig(size, gpu_blocks, **cache),
             OffloadingConfig(cpu_blocks, **tier[0]) if tier else None,
         )

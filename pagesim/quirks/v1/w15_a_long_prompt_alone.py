@@ -29,10 +29,9 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    alone, together = (
-        Engine("v1", gpu_blocks=20, long_prefill_token_threshold=4) for _ in range(2)
-    )
+    alone = Engine("v1", long_prefill_token_threshold=4)
     alone.add("a", 10)
+    together = Engine("v1", long_prefill_token_threshold=4)
     together.add("a", 10)
     together.add("b", 10)
     return Scene(together.run, alone=alone.step(), together=together.step())

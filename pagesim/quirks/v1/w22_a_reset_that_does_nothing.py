@@ -2,7 +2,7 @@
 
 V1 · prefix caching
 
-`reset_prefix_cache` does nothing while a single block is in use, and says so only with False.
+`reset_prefix_cache` does nothing while a single block is in use, and answers False.
 
 ## Expected
 After the call, nothing is found any more.
