@@ -35,7 +35,7 @@ def scenario() -> Scene:
     story = Story(gpu_blocks=1_050, record=False)
     parent = story.arrive(range(1_050 * 4))
     fork = parent.fork()
-    return Scene(blocks_shared=len(fork.block_ids), same=fork.block_ids == parent.block_ids)
+    return Scene(blocks_shared=len(fork.block_ids), same_blocks=fork.block_ids == parent.block_ids)
 
 
-ANSWER = {"blocks_shared": 1_050, "same": True}
+ANSWER = {"blocks_shared": 1_050, "same_blocks": True}
