@@ -20,9 +20,8 @@ block sizes, 8 here. Blocks behind the last such place could never be part of a 
 coordinator rounds down first, for every group.
 
 ## What to do
-Compare your shared prefixes with the least common multiple of the groups' block sizes, which
-`pagesim size` shows for a model. A prefix that is shorter hits nothing. Where you may choose
-`--block-size`, choose sizes that divide each other.
+Compare your shared prefixes with the line "hits end" of `pagesim size`. A prefix that is shorter
+hits nothing. Where you may choose `--block-size`, choose sizes that divide each other.
 
 ## Threads
 * [vllm-ascend#16270](https://github.com/vllm-project/vllm-ascend/issues/16270): groups with blocks

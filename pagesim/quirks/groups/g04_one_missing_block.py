@@ -41,14 +41,14 @@ def scenario() -> Scene:
         manager = engine.scheduler.kv_cache_manager
         manager.evict_blocks([engine.tables("a")[1][lost]])
         _, hit, best = manager.get_computed_blocks(Request("b", range(25), block_size=4))
-        found[f"without block {lost}"] = {"hit": hit, "best_group": max(hit, best)}
+        found[f"without block {lost}"] = {"hit": hit, "best group": max(hit, best)}
     return Scene(engine.run, tokens_found=found)
 
 
 ANSWER = {
     "tokens_found": {
-        "without block 5": {"hit": 20, "best_group": 24},
-        "without block 4": {"hit": 16, "best_group": 24},
-        "without block 3": {"hit": 24, "best_group": 24},
+        "without block 5": {"hit": 20, "best group": 24},
+        "without block 4": {"hit": 16, "best group": 24},
+        "without block 3": {"hit": 24, "best group": 24},
     }
 }

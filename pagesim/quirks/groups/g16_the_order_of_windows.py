@@ -40,11 +40,11 @@ def scenario() -> Scene:
         manager = engine.scheduler.kv_cache_manager
         manager.evict_blocks([engine.tables("a")[wide][3]])
         _, hit, best = manager.get_computed_blocks(Request("b", range(25), block_size=4))
-        found.append({"tokens_found": hit, "reported": best})
+        found.append({"tokens found": hit, "reported": best})
     return Scene(engine.run, narrow_first=found[0], wide_first=found[1])
 
 
 ANSWER = {
-    "narrow_first": {"tokens_found": 0, "reported": 24},
-    "wide_first": {"tokens_found": 0, "reported": 0},
+    "narrow_first": {"tokens found": 0, "reported": 24},
+    "wide_first": {"tokens found": 0, "reported": 0},
 }
