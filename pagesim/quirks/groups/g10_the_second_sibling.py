@@ -33,7 +33,7 @@ from pagesim.story import Engine
 
 def scenario() -> Scene:
     engine = Engine("v1", gpu_blocks=60, groups="full,window:5")
-    computed = {}
+    computed: dict[str, int] = {}
     for name, own in (("a", 50), ("b", 60), ("c", 70)):
         engine.add(name, [*range(16), *range(own, own + 9)], max_tokens=1)
         computed |= engine.step()

@@ -35,7 +35,8 @@ def scenario() -> Scene:
     manager = KVCacheManager(60, groups=groups, retention_interval=None)
     request = Request("a", range(17), block_size=4)
     with record(manager) as run:
-        full, state = manager.allocate_slots(request, 17).get_block_ids()
+        new = manager.allocate_slots(request, 17)
+    full, state = new.get_block_ids() if new else ([], [])
     return Scene(run, new_blocks_of_full=full, new_blocks_of_the_state=state)
 
 

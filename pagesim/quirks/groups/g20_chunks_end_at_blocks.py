@@ -26,6 +26,8 @@ beside states (g27). What is left of the budget beyond that is wasted in steps w
 None found.
 """
 
+from dataclasses import replace
+
 from pagesim.quirks.scene import Scene
 from pagesim.story import Engine
 from pagesim.v1 import MambaSpec
@@ -33,12 +35,11 @@ from pagesim.v1 import MambaSpec
 
 def scenario() -> Scene:
     chunks = []
-    for checkpoints, budget in ((0, 64), (0, 7), (1, 64)):
-        saves = {"num_prefill_checkpoint_blocks": checkpoints}
-        saves["prefill_checkpoint_alignment"] = checkpoints or None
-        groups = ["full", MambaSpec(4, mamba_cache_mode="align", **saves)]
+    plain = MambaSpec(4, mamba_cache_mode="align")
+    saving = replace(plain, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=1)
+    for state, budget in ((plain, 64), (plain, 7), (saving, 64)):
         limits = {"max_num_batched_tokens": budget, "max_num_seqs": 2}
-        engine = Engine("v1", gpu_blocks=60, groups=groups, **limits)
+        engine = Engine("v1", gpu_blocks=60, groups=["full", state], **limits)
         engine.add("a", 18, max_tokens=1)
         chunks.append([step["a"] for step in engine.steps(6) if step])
     return Scene(engine.run, chunks=chunks[0], budget_of_7=chunks[1], saved_inside=chunks[2])
