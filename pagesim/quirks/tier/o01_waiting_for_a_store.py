@@ -11,8 +11,8 @@ the last 4 tokens in the next step, as without a second tier.
 
 ## What happens
 The copy to the CPU takes some steps. The request waits until it has ended, then it loads the last 4
-tokens back, and waits again. It computes its first token in the ninth step. Without the tier it is
-the first step.
+tokens back, and waits again. It computes one token in the ninth step. Without the tier, it computes
+4 in the first.
 
 ## Why
 The GPU may serve 4 of the 8 tokens, because one token must be left to compute; the rest is looked
@@ -34,17 +34,20 @@ from pagesim.v1.offload.worker import OffloadingWorker
 
 
 def scenario() -> Scene:
-    steps = []
-    for chunks in (0, 40):
+    found = {}
+    for name, chunks in (("without a tier", 0), ("with a tier", 40)):
         slow = OffloadingWorker(lambda job, now: now + 3)  # a copy takes three steps more
         engine = Engine("v1", gpu_blocks=9, cpu_blocks=chunks, worker=slow)
         engine.add("a", range(8), max_tokens=1)
         engine.step()
         engine.add("b", range(8), max_tokens=1)
-        steps.append(engine.steps(9))
-    first = [next(i for i, step in enumerate(its, 1) if step) for its in steps]
-    computed = [its[i - 1]["b"] for its, i in zip(steps, first, strict=True)]
-    return Scene(engine.run, first_step_of_b=first, tokens_computed=computed)
+        steps = engine.steps(9)
+        first = next(number for number, step in enumerate(steps, 1) if step)
+        found[name] = {"first step": first, "tokens": steps[first - 1]["b"]}
+    return Scene(engine.run, **found)
 
 
-ANSWER = {"first_step_of_b": [1, 9], "tokens_computed": [4, 1]}
+ANSWER = {
+    "without a tier": {"first step": 1, "tokens": 4},
+    "with a tier": {"first step": 9, "tokens": 1},
+}

@@ -19,8 +19,8 @@ The third chunk needs room, and the victim is the last part that the request has
 (o07). This is the chunk just before it.
 
 ## What to do
-A tier must be larger than the prompts that run at the same time. This is a matter of a few chunks
-only at the scale of this scene.
+Make the tier larger than all prompts that run at the same time. In a tier of thousands of chunks
+you will not meet this.
 
 ## Threads
 None found.

@@ -37,10 +37,8 @@ def scenario() -> Scene:
     tokens = victim.num_tokens
     while not (step := engine.step()).get("b"):
         pass
-    loaded = [event.caption for event in engine.run if event.kind == "load"]
-    return Scene(
-        engine.run, tokens_when_preempted=tokens, computed_again=step["b"], loads=len(loaded)
-    )
+    loads = sum(event.kind == "load" for event in engine.run)
+    return Scene(engine.run, tokens_when_preempted=tokens, computed_again=step["b"], loads=loads)
 
 
 ANSWER = {"tokens_when_preempted": 13, "computed_again": 5, "loads": 1}

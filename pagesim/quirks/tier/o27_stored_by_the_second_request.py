@@ -2,8 +2,8 @@
 
 V1 · second tier
 
-With `store_threshold` of 2, a prompt is stored by the second request that computes it, not when it
-is looked up for the second time.
+With `store_threshold` of 2, a prompt is stored when a second request has it on the GPU; lookups do
+not count.
 
 ## Expected
 A chunk that has been needed twice is worth storing. One request that runs for many steps needs it
@@ -14,8 +14,8 @@ The first request leaves nothing on the CPU, however long it runs. The second on
 prompt stores two chunks. The third finds them there.
 
 ## Why
-The manager counts how often a chunk is offered for storing, and a request offers each chunk once. A
-chunk that is found on the GPU is offered too; one that only waits in a queue is not.
+The manager counts how often a chunk is offered for storing, and a request offers each chunk once,
+whether it has computed the chunk or found it on the GPU. A request that only waits offers nothing.
 
 ## What to do
 Use it for traffic in which most prompts come once: they then cost no copies. Two requests must have
