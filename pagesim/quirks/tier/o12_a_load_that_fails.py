@@ -17,7 +17,7 @@ them again, and that fails again: four loads in four steps, and no end.
 The default makes failures visible. The loop comes from a division of labor: the scheduler takes the
 blocks back, but nobody tells the manager of the tier that its chunks are bad. A request without any
 computed token looks like a new one, and is looked up like one. The workers of this connector never
-report a failure; others do.
+report a failure; those of other connectors do.
 
 ## What to do
 Keep "fail", and let the client try again. With "recompute", watch for a request that is always
