@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pagesim import figures
+from pagesim.decision import Decision, what_if
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, style
 from pagesim.figures.display import image_bytes
@@ -29,6 +30,14 @@ from tests.figures import test_roofline as roofline
 from tests.figures import test_spread as spreads
 from tests.figures import test_thread_map as threads
 from tests.figures.charts import overlapping, shown
+
+
+def decided() -> Decision:
+    """A victim that is swapped out, and another that waits."""
+    running = {"a": "5 blocks", "a request with a long name": "5 blocks", "c": 10}
+    swap = {"preemption_mode": "swap", "num_cpu_blocks": 8}
+    return what_if(14, running=running, waiting={"d": 30}, engine="v0", block_size=4, **swap)
+
 
 NOTES = {"notes": ["Made up. " * 20]}
 FIGURES: dict[str, Callable[[], Picture]] = {
@@ -53,6 +62,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     ),
     "hit_rates": lambda: figures.hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"}),
     "kv_size": lambda: figures.kv_size(PRESETS.values(), title="A title"),
+    "decision": lambda: figures.decision(decided()),
     "kv_groups": lambda: figures.kv_groups(groups.size("gemma-3-27b"), **NOTES),
     "kv_groups, states": lambda: figures.kv_groups(groups.size("qwen3.5-9b"), title="A title"),
     "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
@@ -145,6 +155,10 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
         "20 0 12 128 265 1 12 2,048 7",
+    ),
+    "decision": (
+        lambda: figures.decision(what_if(5, waiting={"d": 100}, block_size=16)),
+        "7 4 0 4 7 100 4 5 16 4 1",
     ),
     "copies": (
         lambda: figures.copies({"a": moved.SWAPPED, "b": moved.TIERED}, notes=["7 !"]),
