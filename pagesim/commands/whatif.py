@@ -16,7 +16,13 @@ Command = Callable[..., Answer]
 
 
 def _requests(name: str, help: str) -> Callable[[Command], Command]:
-    return click.option(f"--{name}", multiple=True, metavar=NAMED, type=click.STRING, help=help)
+    return click.option(
+        f"--{name}",
+        multiple=True,
+        metavar=NAMED,
+        type=click.STRING,
+        help=f"{help}  [default: none]",
+    )
 
 
 def _switch(name: str, help: str) -> Callable[[Command], Command]:
@@ -51,7 +57,9 @@ def _switch(name: str, help: str) -> Callable[[Command], Command]:
     type=click.Choice(("recompute", "swap")),
     help="v0: how a victim gives up its blocks.  [default: recompute]",
 )
-@click.option("--cpu-blocks", "num_cpu_blocks", type=Count(0), help="v0: blocks on the CPU.")
+@click.option(
+    "--cpu-blocks", "num_cpu_blocks", type=Count(0), help="v0: blocks on the CPU.  [default: 0]"
+)
 @click.option("--max-num-seqs", type=Count(), help="Maximum requests that run.  [default: 256]")
 @click.option(
     "--max-num-batched-tokens", type=Count(), help="Maximum tokens per step.  [default: enough]"

@@ -34,7 +34,7 @@ NAMES = {
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
-        "output": "record page requests kv_events",
+        "output": "record page requests steps kv_events",
         "words": "model gpu groups link",
     },
     "size": {
