@@ -35,7 +35,7 @@ NAMES = {
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
-        "output": "record page requests kv_events",
+        "output": "record page requests steps kv_events",
         "words": "model gpu groups link",
     },
     "size": {
@@ -46,6 +46,7 @@ NAMES = {
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
+    "whatif": {"output": "out", "words": "running waiting swapped cached request"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""
