@@ -41,7 +41,7 @@ NAMES = {
         "file": "config",
         "output": "out",
         "words": "model memory engine gpu_memory peak dtype kv_cache_dtype mamba_cache_mode "
-        "mamba_ssm_cache_dtype",
+        "mamba_ssm_cache_dtype line length",
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
