@@ -7,7 +7,7 @@ from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 
 COSTS = ("requests starving", "blocks unusable", "tokens recomputed", "steps lost")
-"""What a finding can cost, worst first: who starves for ever comes before who only waits."""
+"""What a finding can cost, worst first: who starves forever comes before who only waits."""
 
 
 @dataclass(frozen=True, slots=True)
