@@ -50,7 +50,7 @@ def serve(
     arrivals = {check_int("a step", number, 1): list(new) for number, new in given.items()}
     for request in chain.from_iterable(arrivals.values()):
         check_a("a request", request, Request)
-    loop = _Loop(scheduler, worker, sample)
+    loop = Loop(scheduler, worker, sample)
     for number in range(1, max_steps + 1):
         for request in arrivals.pop(number, ()):
             scheduler.add_request(request)
@@ -62,7 +62,7 @@ def serve(
     return loop.steps
 
 
-class _Loop:
+class Loop:
     """Steps of a scheduler; an asynchronous one decides the next before it knows the last."""
 
     def __init__(self, scheduler: Scheduler, worker: OffloadingWorker, sample: Sample) -> None:

@@ -31,6 +31,7 @@ NAMES = {
     "grade": {"folder": "folder", "output": "table"},
     "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
+    "quirks": {"output": "out", "words": "quirk_id subject"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",

@@ -1,0 +1,44 @@
+"""# q19 A request that outgrows the GPU
+
+V0 · preemption · beside w09
+
+A request that needs one block more than there are is preempted again and again, and then ignored.
+
+## Expected
+The request ends with an error, or with the tokens that it has generated so far.
+
+## What happens
+The two blocks are full of the prompt and two tokens of output. Before that, the request is already
+preempted for its own next token three times, although the token would fit (q31), and computed again
+with one token more. In the end its tokens need a third block. The admission test now sees a prompt
+that is larger than the pool, and ends the request as `FINISHED_IGNORED`.
+
+## Why
+`can_allocate` compares what a prompt needs with the whole pool, and answers NEVER. V0 never asks
+whether prompt and output together can fit before it starts.
+
+## What to do
+The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds.
+
+## Threads
+None found.
+"""
+
+from pagesim.quirks.scene import Scene
+from pagesim.story import Engine
+
+
+def scenario() -> Scene:
+    engine = Engine("v0", gpu_blocks=2, watermark=0.0)
+    engine.add("a", 6, max_tokens=20)
+    steps = engine.steps(7)
+    return Scene(
+        engine.run, steps=steps, status=engine.status("a"), preemptions=engine.preemptions("a")
+    )
+
+
+ANSWER = {
+    "steps": [{"a": 6}, {}, {"a": 7}, {}, {"a": 8}, {}, {}],
+    "status": "FINISHED_IGNORED",
+    "preemptions": 3,
+}

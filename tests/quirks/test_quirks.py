@@ -1,0 +1,113 @@
+"""Every quirk is a page that reads well, and its scene finds what vLLM's release answered."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import pagesim.quirks
+from pagesim.cli import cli
+from pagesim.errors import UsageError
+from pagesim.quirks import Quirk, get, page, quirks
+
+MAX_LINES = 15
+ALL = pytest.mark.parametrize("quirk", quirks(), ids=lambda quirk: quirk.quirk_id)
+
+
+@ALL
+def test_the_scene_finds_what_the_release_answered(quirk: Quirk) -> None:
+    assert quirk.scenario().facts == quirk.answer
+
+
+@ALL
+def test_a_scene_is_small_and_its_facts_can_be_told(quirk: Quirk) -> None:
+    body = ast.parse(quirk.source).body[0]
+    assert isinstance(body, ast.FunctionDef)
+    assert body.end_lineno is not None and body.end_lineno - body.lineno <= MAX_LINES
+    assert json.loads(json.dumps(quirk.answer)) == json.loads(json.dumps(quirk.scenario().facts))
+    assert quirk.answer
+
+
+@ALL
+def test_a_thread_is_named_after_its_link(quirk: Quirk) -> None:
+    for thread in quirk.page.threads:
+        name, number = thread.name.split("#")
+        link = rf"github\.com/[\w-]+/{name}/(issues|pull|discussions)/{number}$"
+        assert re.search(link, thread.link)
+
+
+def test_they_are_played_and_told(tmp_path: Path) -> None:
+    for arguments in (["w09"], ["q19", "-o", str(tmp_path / "q19.html")], ["--engine", "v0"]):
+        result = CliRunner().invoke(cli, ["quirks", *arguments])
+        assert result.exit_code == 0, result.output
+        assert "outgrows" in result.output
+    assert (tmp_path / "q19.html").read_text().count("pagesim-timeline") >= 2
+    answer = json.loads(CliRunner().invoke(cli, ["quirks", "w09", "--json"]).output)
+    assert answer["found"] == get("w09").answer and answer["beside"] == "q19"
+    assert "outgrows" in pagesim.quirks.show("w09")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["x99"], ["-o", "a.html"], ["w08", "--engine", "v1"], ["w08", "--open"], ["--subject", "x"]],
+)
+def test_what_cannot_be_told_is_refused(arguments: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["quirks", *arguments])
+    assert result.exit_code == 2
+
+
+GOOD = """# w99 A title
+
+V1 · scheduling · beside q99 · mended
+
+A claim.
+
+## Expected
+This.
+
+## What happens
+That.
+
+## Why
+So.
+
+## What to do
+Nothing.
+
+## Threads
+* [vllm#1](https://github.com/vllm-project/vllm/issues/1): somebody
+  met it.
+* [dynamo#2](https://github.com/ai-dynamo/dynamo/pull/2): mended.
+"""
+
+
+def test_a_page_is_read() -> None:
+    read = page.read(GOOD, "w99")
+    assert (read.quirk_id, read.title, read.engine, read.subject) == (
+        "w99",
+        "A title",
+        "V1",
+        "scheduling",
+    )
+    assert (read.beside, read.is_mended, read.claim) == ("q99", True, "A claim.")
+    assert [thread.what for thread in read.threads] == ["somebody met it.", "mended."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# w99 A", "# A"),
+        ("V1 ·", "V2 ·"),
+        ("scheduling", "weather"),
+        ("A claim.\n", "A claim.\n\nAnother.\n"),
+        ("## Why\nSo.\n", ""),
+        ("* [vllm#1]", "* vllm#1 "),
+    ],
+)
+def test_a_page_that_cannot_be_read_says_where(old: str, new: str) -> None:
+    assert old in GOOD
+    with pytest.raises(UsageError, match="w99"):
+        page.read(GOOD.replace(old, new), "w99")
