@@ -11,7 +11,7 @@ from pagesim.errors import UsageError
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
 from pagesim.sizing.enough_memory import NotEnoughMemoryError
-from pagesim.sizing.fixes import Alternative, fixes
+from pagesim.sizing.fixes import MORE_GPUS, Alternative, fixes, of_pool, smallest
 from pagesim.sizing.fp8 import fp8_gain
 from pagesim.sizing.logged import room_of
 from pagesim.sizing.room import Room
@@ -19,8 +19,6 @@ from pagesim.sizing.start_lines import Facts
 from pagesim.sizing.v0 import kv_cache_memory
 
 AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain bytes"
-MORE_GPUS = (2, 4, 8, 16)
-"""How many times as many GPUs are tried."""
 
 
 def _flags(size: Callable[..., CacheSize]) -> Options:
@@ -139,7 +137,15 @@ def verdict_of_lines(facts: Facts, options: Options) -> Verdict:
     room, wanted = room_of(facts), options["max_model_len"]
     if wanted is not None and wanted < 1:
         raise BadInput("--max-model-len must be at least 1 without a model")
-    return _verdict(room, wanted, options, facts, lambda tokens: _pools(room, tokens, options))
+    return _verdict(
+        room,
+        wanted,
+        options,
+        facts,
+        lambda tokens: of_pool(
+            room, tokens, options["tensor_parallel_size"], str(options["kv_cache_dtype"])
+        ),
+    )
 
 
 def _verdict(
@@ -176,13 +182,13 @@ def _models(tokens: int, options: Options, facts: Facts) -> Iterable[Alternative
     for kind in ("tensor", "pipeline"):
         name = f"{kind}_parallel_size"
         values = [options[name] * times for times in MORE_GPUS]
-        yield from _first(name, values, tokens, lambda name, value: room(**{name: value}))
+        yield from smallest(name, values, tokens, lambda name, value: room(**{name: value}))
     if options["engine"] == "v1":
         step = options["max_num_batched_tokens"]
         now, least = room(), room(max_num_batched_tokens=1)
         if least.needs(tokens) < now.needs(tokens):
             values = [step // times for times in (2, 4, 8, 16) if step // times]
-            yield from _first(
+            yield from smallest(
                 "max_num_batched_tokens",
                 values,
                 tokens,
@@ -191,35 +197,6 @@ def _models(tokens: int, options: Options, facts: Facts) -> Iterable[Alternative
         if options["disable_hybrid_kv_cache_manager"]:
             flag = "without --disable-hybrid-kv-cache-manager"
             yield flag, lambda: room(disable_hybrid_kv_cache_manager=False)
-
-
-def _first(
-    name: str, values: list[int], tokens: int, made: Callable[[str, int], Room]
-) -> Iterable[Alternative]:
-    """The first value with which the sequence fits; if there is none, the last that is allowed."""
-    flag = f"--{name.replace('_', '-')}"
-    found: tuple[int, Room] | None = None
-    for value in values:
-        try:
-            found = value, made(name, value)
-        except UsageError:
-            continue
-        if not found[1].missing_blocks(tokens):
-            break
-    if found is not None:
-        value, room = found
-        yield f"{flag} {value}", lambda: room
-
-
-def _pools(room: Room, tokens: int, options: Options) -> Iterable[Alternative]:
-    """The same pool with halved elements, or divided among more GPUs."""
-    if str(options["kv_cache_dtype"]) == "auto":
-        yield "--kv-cache-dtype fp8", lambda: room.times(2)
-    now = options["tensor_parallel_size"]
-    values = [now * times for times in MORE_GPUS]
-    yield from _first(
-        "tensor_parallel_size", values, tokens, lambda _, value: room.times(value // now)
-    )
 
 
 def _memory(options: Options, facts: Facts) -> ByteRange | None:

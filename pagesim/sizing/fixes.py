@@ -1,7 +1,7 @@
 """What makes room for a sequence that does not fit: the usual changes, each with its number."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pagesim.errors import UsageError
@@ -12,6 +12,9 @@ from pagesim.sizing.room import Room
 MIB = 2**20
 CHUNKED_ABOVE = 32_768
 """V0 computes a longer maximum in chunks by default, 512 tokens a step."""
+
+MORE_GPUS = (2, 4, 8, 16)
+"""How many times as many GPUs are tried."""
 
 Alternative = tuple[str, Callable[[], Room]]
 """A flag, and the pool that it gives; UsageError if the model does not allow it."""
@@ -79,8 +82,9 @@ def _more_memory(
         words = f"{more}; now {utilization:g}"
         found = [Fix(f"{flag} {share:g}", share <= 1, words)]
     else:
-        shares = " and ".join(f"{missing / (g * 2**30):.3f} of {g} GiB" for g in (24, 80))
-        found = [Fix(flag, None, f"{more}: {shares}")]
+        shares = {g: missing / (g * 2**30) for g in (24, 80)}
+        few = " and ".join(f"{share:.3f} of {g} GiB" for g, share in shares.items() if share < 0.9)
+        found = [Fix(flag, None, f"{more}: {few}" if few else more)]
     if room.engine == "v1":
         blocks = room.needs(tokens) + room.null_blocks
         size = blocks * room.block_bytes.high
@@ -103,6 +107,34 @@ def _fewer_activations(room: Room, tokens: int) -> list[Fix]:
         "so by default, so a longer maximum may start where this one does not"
     )
     return [Fix("--enable-chunked-prefill", None, words)]
+
+
+def smallest(
+    name: str, values: Iterable[int], tokens: int, made: Callable[[str, int], Room]
+) -> Iterator[Alternative]:
+    """The first value with which the sequence fits; if there is none, the last that is allowed."""
+    flag = f"--{name.replace('_', '-')}"
+    found: tuple[int, Room] | None = None
+    for value in values:
+        try:
+            found = value, made(name, value)
+        except UsageError:
+            continue
+        if not found[1].missing_blocks(tokens):
+            break
+    if found is not None:
+        value, room = found
+        yield f"{flag} {value}", lambda: room
+
+
+def of_pool(room: Room, tokens: int, gpus: int, dtype: str) -> Iterator[Alternative]:
+    """The same pool with elements of one byte, or divided among more GPUs than these."""
+    if dtype == "auto":
+        yield "--kv-cache-dtype fp8", lambda: room.times(2)
+    values = [gpus * times for times in MORE_GPUS]
+    yield from smallest(
+        "tensor_parallel_size", values, tokens, lambda _, value: room.times(value // gpus)
+    )
 
 
 def mib(size: float) -> str:

@@ -23,31 +23,24 @@ _PARTS["W"] = r"([\w.+-]{1,60})"
 
 @dataclass(frozen=True, slots=True)
 class StartLine:
-    """One kind of line: the names of its figures, its text, and the releases that write it.
+    """One kind of line: the names of its figures, how it is found, and the releases that write it.
 
-    In the text, <N> stands for a whole number, <F> for one with decimals, <B> for True or False,
-    and <W> for a word; the rest is a regular expression. ``releases`` begins with V0 or V1 if only
-    that engine writes it.
+    ``releases`` begins with V0 or V1 if only that engine writes it.
     """
 
     names: tuple[str, ...]
-    text: str
+    pattern: re.Pattern[str]
     releases: str
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The compiled pattern; ``re`` keeps it."""
-        return re.compile(re.sub("<([NFBW])>", lambda found: _PARTS[found[1]], self.text))
 
 
 def _line(names: str, text: str, releases: str) -> StartLine:
-    return StartLine(tuple(names.split()), text, releases)
+    """In the text, <N> is a whole number, <F> one with decimals, <B> True or False, <W> a word."""
+    text = re.sub("<([NFBW])>", lambda found: _PARTS[found[1]], text)
+    return StartLine(tuple(names.split()), re.compile(text), releases)
 
 
 START_LINES = (
     _line("engine", r"\b(V[01]) LLM engine", "0.7 to 0.33"),
-    _line("version", r"LLM engine \(v<W>\) with config", "0.4 to 0.33"),
-    _line("version", r"vLLM API server version <W>", "0.4 to 0.13"),
     _line("max_model_len", r"\bmax_seq_len=<N>", "0.2 to 0.33, in the config"),
     _line("tensor_parallel_size", r"\btensor_parallel_size=<N>", "0.2 to 0.33, in the config"),
     _line("pipeline_parallel_size", r"\bpipeline_parallel_size=<N>", "0.5 to 0.33, in the config"),
@@ -60,9 +53,10 @@ START_LINES = (
             *(("max_model_len", "N"), ("max_num_seqs", "N"), ("max_num_batched_tokens", "N")),
             *(("block_size", "N"), ("gpu_memory_utilization", "F"), ("data_parallel_size", "N")),
             *(("tensor_parallel_size", "N"), ("enable_prefix_caching", "B")),
-            *(("num_gpu_blocks_override", "N"), ("kv_connector", "W")),
+            *(("num_gpu_blocks_override", "N"),),
         )
     ),
+    _line("kv_connector", r"kv_connector['\"]?[=:] ?['\"]<W>", "0.8 to 0.33, in the arguments"),
     _line("max_model_len", r"Using max model len <N>", "0.9 to 0.33"),
     _line(
         "max_num_batched_tokens",
@@ -134,7 +128,7 @@ GIBIBYTES |= {"device_free", "device_total", "requested"}
 """The figures in GiB: vLLM rounds them to two decimals, even where it prints "24.0"."""
 
 DECIMALS = {"gpu_memory_utilization", "max_concurrency"}
-WORDS = {"engine", "version", "kv_cache_dtype", "kv_connector"}
+WORDS = {"engine", "kv_cache_dtype", "kv_connector"}
 MOST = 2**53
 """A larger number of blocks, tokens or GPUs is a mistake, and is not believed."""
 

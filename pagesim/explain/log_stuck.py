@@ -1,0 +1,90 @@
+"""What a log says of an engine in which nothing runs although requests wait."""
+
+from pagesim.explain.finding import Finding
+from pagesim.explain.log_engine import EngineLog, Spell
+from pagesim.explain.log_start import changes
+from pagesim.explain.log_story import LogStory
+from pagesim.explain.log_words import where
+
+
+def stuck(story: LogStory) -> list[Finding]:
+    """Nothing runs although requests wait."""
+    found = []
+    for engine in story.engines.values():
+        if (spell := engine.stalled) is None:
+            continue
+        write = _stuck_v1 if engine.version == "v1" else _stuck_v0
+        found.append(write(story, engine, spell))
+    return found
+
+
+def _stuck_v1(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
+    room, length = story.room, story.number("max_model_len")
+    longest = None if room is None else room.longest()
+    fits = longest is not None and length is not None and length <= longest
+    quirk = None if fits else "w09" if _were_preempted(engine) else "w08"
+    title = f"Nothing runs, and {spell.waiting:,} wait"
+    title += ", though any of them would fit" if fits else ": the head of the queue does not fit"
+    why = [
+        f"Running 0, Waiting {spell.waiting:,}. V1 admits the head of the queue only if its whole "
+        "prompt fits, nobody passes it, and it is never refused."
+    ]
+    if room is not None and longest is not None:
+        holds = f"The pool holds {longest:,} tokens, in {room.usable[1]:,} blocks beside block 0"
+        if length is None:
+            holds += "; the log does not say max_model_len"
+        elif fits:
+            holds += f", and no request has more than {length:,}: size alone is not the reason"
+        else:
+            holds += f", and max_model_len {length:,} accepts more"
+        why.append(f"{holds}.")
+    if fits:
+        why.append(
+            "Perhaps loads from a second tier hold blocks and wait for each other, the engine is "
+            "paused, or a grammar is still being compiled."
+        )
+    if quirk == "w09":
+        why.append("Requests were preempted: one may have outgrown the pool and preempted itself.")
+    if engine.last is not None and engine.last.fetching:
+        why.append(f"{engine.last.fetching:,} loads from the second tier have not ended.")
+    if spell.usage > 0:
+        why.append(f"Waiting requests hold {spell.usage:g} % of the pool.")
+    if spell.lines == 1:
+        why.append("Only the last line says so: a request may just have arrived.")
+    why.append("An idle engine logs nothing, so this may last longer than its lines.")
+    if fits:
+        change = "See Deferred and KV fetch, which 0.33.0 logs; try without the KV connector."
+    elif room is not None and length is not None:
+        change = f"Abort the first waiting request; then {_lower(changes(story, room, length))}"
+    else:
+        change = "Abort the first waiting request, and give a --max-model-len that fits the pool."
+    cost = {"requests starving": spell.waiting}
+    detail = where(story, engine, spell) + " ".join(why)
+    return Finding(quirk, title, detail, cost, (spell.start,), change)
+
+
+def _were_preempted(engine: EngineLog) -> bool:
+    return bool(engine.preempted.count or engine.suspected.count)
+
+
+def _stuck_v0(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
+    swapped = bool(engine.max_swapped)
+    title = f"Nothing runs, and {spell.waiting:,} wait"
+    detail = where(story, engine, spell) + (
+        "a swapped request returns only if its blocks and the watermark of 1 % fit, and as long as "
+        "one is swapped out, nobody is admitted. V0 never ignores a swapped request."
+        if swapped
+        else "V0 ignores a prompt that can never fit, so these wait for something else than room: "
+        "an engine that hangs, or a step that does not end."
+    )
+    change = (
+        "Abort the swapped request; --preemption-mode recompute, or fewer sequences per request."
+        if swapped
+        else "See whether the GPU computes, and what the log says before these lines."
+    )
+    cost = {"requests starving": spell.waiting}
+    return Finding("q16" if swapped else None, title, detail, cost, (spell.start,), change)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
