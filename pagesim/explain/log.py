@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from pagesim.explain import log_cache, log_start, log_stuck, log_waiting
+from pagesim.explain import log_cache, log_preempted, log_start, log_stuck, log_waiting
 from pagesim.explain.finding import Finding
 from pagesim.explain.log_meaning import Row, meanings
 from pagesim.explain.log_reading import log_lines
@@ -27,8 +27,8 @@ MOST_OF_A_KIND = 16
 
 FINDERS: tuple[Callable[[LogStory], list[Finding]], ...] = (
     *(log_start.refused, log_start.no_memory, log_start.occupied),
-    *(log_stuck.stuck, log_cache.no_room_to_swap, log_waiting.ignored, log_start.too_long),
-    *(log_waiting.preempted, log_waiting.held_back, log_waiting.crowded),
+    *(log_stuck.stuck, log_cache.no_room_to_swap, log_preempted.ignored, log_start.too_long),
+    *(log_preempted.preempted, log_waiting.held_back, log_waiting.crowded),
     *(log_cache.second_tier, log_cache.never_hit, log_cache.held, log_start.disagreeing),
     *(log_waiting.uneven, log_cache.rejected, log_cache.not_reset),
 )

@@ -25,13 +25,14 @@ class Spell:
     waiting: int = 0
     usage: float = 0.0
     running: int = 0
+    fetching: int = 0
 
     def longer(self, line: int, seconds: int, stats: Stats) -> "Spell":
         """The spell with one more line."""
-        new = Spell(self.start or line, self.lines + 1, self.seconds if self.lines else 0)
-        new.seconds += seconds if self.lines else 0
+        new = Spell(self.start or line, self.lines + 1)
+        new.seconds = self.seconds + (seconds if self.lines else 0)
         new.waiting = max(self.waiting, stats.waiting + stats.swapped)
-        new.usage, new.running = stats.usage, stats.running
+        new.usage, new.running, new.fetching = stats.usage, stats.running, stats.fetching
         return new
 
 
@@ -49,9 +50,10 @@ class Seen:
             self.lines.append(line)
 
 
-KINDS = ("stuck", "blocked", "held", "crowded")
+KINDS = ("stuck", "blocked", "held", "crowded", "filling")
 """Nothing runs though something waits; the head of the queue does not fit beside those that run;
-blocks are held though there is no request; prompts are computed and hardly an output grows."""
+blocks are held though there is no request; prompts are computed and hardly an output grows; the
+queue becomes shorter because prompts are computed."""
 
 
 @dataclass(slots=True)
@@ -64,13 +66,14 @@ class EngineLog:
     first_line: int = 0
     last_line: int = 0
     last: Stats | None = None
-    seconds: int = 0
     at: int | None = None
     max_running: int = 0
     max_waiting: int = 0
     max_usage: float = 0.0
     at_most: Seen = field(default_factory=Seen)
     """Lines with the most requests running while others wait and there is room."""
+    at_usage: float = 0.0
+    """The usage in the last of them."""
     preempted: Seen = field(default_factory=Seen)
     suspected: Seen = field(default_factory=Seen)
     """Lines after which, in a full pool, fewer run and more wait."""
@@ -90,7 +93,7 @@ class EngineLog:
         period = PERIOD[stats.version]
         passed = seconds_between(self.at, at, period) if self.last else 0
         self.version, self.at = stats.version, at if at is not None else self.at
-        self.lines, self.seconds = self.lines + 1, self.seconds + passed
+        self.lines += 1
         self.first_line, self.last_line = self.first_line or line, line
         self._extremes(line, stats, passed or period)
         for kind, is_so in zip(KINDS, self._spells(stats), strict=True):
@@ -104,6 +107,7 @@ class EngineLog:
                 self.at_most = Seen()
             if stats.running >= self.max_running:
                 self.at_most.add(line)
+                self.at_usage = stats.usage
         elif stats.running > self.max_running:
             self.at_most = Seen()
         self.max_running = max(self.max_running, stats.running)
@@ -140,7 +144,8 @@ class EngineLog:
             stats.stuck and not stats.generation and not stats.prompt,
             waits and not stats.prompt and stats.running < self.max_running,
             stats.idle and stats.usage > 0 and not stats.generation and not stats.prompt,
-            stats.running > 1 and stats.prompt > 0 and stats.generation < stats.running / 10,
+            stats.running > 1 and stats.prompt > 0 and stats.generation < stats.running,
+            waits and stats.prompt > 0 and (not self.last or stats.running > self.last.running),
         )
 
     def _spell(self, kind: str, is_so: bool, line: int, passed: int, stats: Stats) -> None:

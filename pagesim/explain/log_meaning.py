@@ -28,8 +28,8 @@ def _start(story: LogStory) -> list[Row]:
     times, length = story.facts.get("max_concurrency"), story.number("max_model_len")
     if isinstance(times, float) and length:
         words = (
-            f"{times:.2f} requests of exactly {length:,} tokens fit at once. No limit: more run if "
-            "they are shorter, and they are preempted if their outputs outgrow the pool"
+            f"{times:.2f} requests of exactly {length:,} tokens fit at once. That is no limit: "
+            "more run if they are shorter, and they are preempted if their outputs outgrow the pool"
         )
         rows.append((at["max_concurrency"], "maximum concurrency", words))
     if cpu := story.number("num_cpu_blocks"):
@@ -64,10 +64,10 @@ def _settings(story: LogStory) -> list[Row]:
 
 def _stats(story: LogStory) -> list[Row]:
     rows: list[Row] = []
-    for engine in story.engines.values():
-        last, at = engine.last, engine.first_line
-        if last is None:
-            continue
+    every = [one for one in story.engines.values() if one.last is not None]
+    if every:
+        engine = max(every, key=lambda one: (one.max_usage, one.max_running))
+        at = min(one.first_line for one in every)
         room, v1 = story.room, engine.version == "v1"
         held = ""
         if room is not None:
@@ -104,7 +104,6 @@ def _stats(story: LogStory) -> list[Row]:
                 "no request or all of them wait"
             )
             rows.append((at, "no line", words))
-        break
     return rows
 
 

@@ -13,8 +13,12 @@ def stuck(story: LogStory) -> list[Finding]:
     for engine in story.engines.values():
         if (spell := engine.stalled) is None:
             continue
-        write = _stuck_v1 if engine.version == "v1" else _stuck_v0
-        found.append(write(story, engine, spell))
+        if engine.version == "v0":
+            found.append(_stuck_v0(story, engine, spell))
+        elif spell.usage > 0 and (spell.fetching or "kv_connector" in story.facts):
+            found.append(_loading(story, engine, spell))
+        else:
+            found.append(_stuck_v1(story, engine, spell))
     return found
 
 
@@ -45,8 +49,6 @@ def _stuck_v1(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
         )
     if quirk == "w09":
         why.append("Requests were preempted: one may have outgrown the pool and preempted itself.")
-    if engine.last is not None and engine.last.fetching:
-        why.append(f"{engine.last.fetching:,} loads from the second tier have not ended.")
     if spell.usage > 0:
         why.append(f"Waiting requests hold {spell.usage:g} % of the pool.")
     if spell.lines == 1:
@@ -61,6 +63,24 @@ def _stuck_v1(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
     cost = {"requests starving": spell.waiting}
     detail = where(story, engine, spell) + " ".join(why)
     return Finding(quirk, title, detail, cost, (spell.start,), change)
+
+
+def _loading(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
+    """Requests hold blocks for what they load, and each lacks the rest."""
+    loads = f" {spell.fetching:,} loads are waiting or in progress." if spell.fetching else ""
+    free = 100 - spell.usage
+    detail = where(story, engine, spell) + (
+        f"Running 0, Waiting {spell.waiting:,}, and those that wait hold {spell.usage:g} % of the "
+        f"pool for what they load from the second tier.{loads} If each needs more than the "
+        f"{free:g} % that are free, they wait for each other: who waits is never preempted."
+    )
+    change = (
+        "0.33.0 begins a load only if the whole request fits beside the earlier ones. Before that: "
+        "abort one of them; fewer at once, or more cache."
+    )
+    title = f"Nothing runs, and {spell.waiting:,} wait and hold blocks for their loads"
+    cost = {"requests starving": spell.waiting}
+    return Finding("o21", title, detail, cost, (spell.start,), change)
 
 
 def _were_preempted(engine: EngineLog) -> bool:

@@ -1,121 +1,87 @@
-"""What a log says of requests that are ignored, preempted, or held back while others run."""
-
-import math
+"""What a log says of requests that are held back while others run."""
 
 from pagesim.explain.finding import Finding
-from pagesim.explain.log_engine import FULL
+from pagesim.explain.log_engine import FULL, EngineLog, Spell
 from pagesim.explain.log_story import LogStory
 from pagesim.explain.log_words import LEAST, where
-from pagesim.sizing.room import WATERMARK, Room
-from pagesim.sizing.waste import counted
-
-EVERY = 50
-"""V0 logs one preemption of so many."""
-
-
-def ignored(story: LogStory) -> list[Finding]:
-    """V0 gives up prompts that need more blocks than it may give."""
-    if (event := story.events.get("ignored")) is None:
-        return []
-    room, printed = story.room, event.most
-    detail = (
-        f"{counted(event.count, 'warning')}, of up to {printed:,} tokens. V0 counts the blocks of "
-        "the whole prompt, and 1 % of the pool (the watermark) must stay free; a prompt for which "
-        "that is impossible ends with an empty output."
-    )
-    change = "Give more memory, or a --max-model-len below that, so that clients get an error."
-    if room is not None:
-        longest = (room.blocks[0] - math.floor(WATERMARK * room.blocks[0])) * room.block_size
-        detail += f" The longest prompt that fits into {room.blocks[0]:,} blocks has {longest:,}."
-        change = f"--max-model-len {longest} lets clients get an error; more memory lets them in."
-        if printed <= longest:
-            detail += (
-                f" {printed:,} are the tokens of one step of chunked prefill; the prompt was longer"
-                f" than {longest:,}."
-            )
-    title = f"V0 ignored {counted(event.count, 'prompt')} that can never fit"
-    return [Finding(None, title, detail, {}, tuple(event.lines), change)]
-
-
-def preempted(story: LogStory) -> list[Finding]:
-    """Running requests lost their blocks."""
-    found = []
-    if (event := story.events.get("preempted")) is not None:
-        detail = (
-            f"The last warning counts {event.most:,}; V0 logs one of {EVERY}. By default a request "
-            "of one sequence is computed again from its first token, and one of several is swapped."
-        )
-        found.append(_preempted(story, f"V0 preempted {event.most:,} times", detail, event.lines))
-    for engine in story.engines.values():
-        if engine.preempted.count:
-            seen = engine.preempted
-            title = f"V1 preempted {seen.count:,} times"
-            detail = where(story, engine) + (
-                f"the usage reached {engine.max_usage:g} %. A preempted request is computed again "
-                "from its first token, less what the prefix cache still holds of it."
-            )
-        elif engine.suspected.count > 1 and event is None:
-            seen = engine.suspected
-            title = "The pool is full, and requests are probably preempted"
-            detail = where(story, engine) + (
-                f"{len(seen.lines):,} times fewer ran and more waited while the usage was above "
-                f"{FULL:g} %. This release does not log preemptions."
-            )
-        else:
-            continue
-        found.append(_preempted(story, title, detail, seen.lines))
-    return found
-
-
-def _preempted(story: LogStory, title: str, detail: str, lines: list[int]) -> Finding:
-    most = max((engine.max_running for engine in story.engines.values()), default=0)
-    fewer = f" (at most {most:,} ran)" if most else ""
-    change = (
-        f"Let fewer run together: --max-num-seqs lower than now{fewer}. Or more cache: a higher "
-        "--gpu-memory-utilization, --kv-cache-dtype fp8, more GPUs."
-    )
-    return Finding(None, title, detail, {}, tuple(lines), change)
+from pagesim.sizing.room import Room
 
 
 def held_back(story: LogStory) -> list[Finding]:
     """Requests wait although the pool has room."""
     found = []
     for engine in story.engines.values():
-        room, most = story.room, story.number("max_num_seqs")
-        blocked, last = engine.longest.get("blocked"), engine.last
-        if last is None:
-            continue
+        most, blocked = story.number("max_num_seqs"), engine.longest.get("blocked")
+        filling = engine.longest.get("filling")
         if engine.at_most.count >= LEAST and most in (None, engine.max_running):
-            free, run = 100 - last.usage, engine.max_running
-            title = f"{run:,} run and up to {engine.max_waiting:,} wait, though the pool has room"
-            is_limit = f"max_num_seqs is {run:,}" if most else f"max_num_seqs may be {run:,}"
-            detail = where(story, engine) + (
-                f"in {engine.at_most.count:,} lines exactly {run:,} run and others wait, with "
-                f"{last.usage:g} % in use in the last line: {is_limit}."
-            )
-            if not most:
-                detail += (
-                    f" Or the head of the queue needs more than what is free{_free(room, free)}."
-                )
-            change = f"--max-num-seqs above {run:,}, if the usage stays below {FULL:g} %."
-            lines = tuple(engine.at_most.lines)
+            if most is None and _next_is_too_large(engine.at_usage, engine.max_running):
+                found.append(_no_room(story, engine, engine.max_running, engine.at_usage))
+            else:
+                found.append(_limited(story, engine, known=most is not None))
         elif blocked is not None and blocked.lines >= LEAST:
-            free = 100 - blocked.usage
-            title = "The head of the queue waits for room, and everything behind it waits too"
-            detail = where(story, engine, blocked) + (
-                f"{blocked.running:,} run, {blocked.waiting:,} wait, no prompt is computed. The "
-                f"first waiting request needs more than what is free{_free(room, free)}. Nobody "
-                "passes it."
-            )
-            change = (
-                "Send long prompts to a server of their own, or give more cache; a priority only "
-                "changes who stands first."
-            )
-            lines = (blocked.start,)
-        else:
-            continue
-        found.append(Finding(None, title, detail, {}, lines, change))
+            found.append(_no_room(story, engine, blocked.running, blocked.usage, blocked))
+        elif filling is not None and filling.lines >= LEAST:
+            found.append(_filling(story, engine, filling))
     return found
+
+
+def _next_is_too_large(usage: float, running: int) -> bool:
+    """Whether one more request like those that run does not fit."""
+    return usage / max(running, 1) > 100 - usage
+
+
+def _limited(story: LogStory, engine: EngineLog, known: bool) -> Finding:
+    """As many run as max_num_seqs allows."""
+    run, usage = engine.max_running, engine.at_usage
+    each = usage / max(run, 1)
+    detail = where(story, engine) + (
+        f"in {engine.at_most.count:,} lines exactly {run:,} run and others wait, with {usage:g} % "
+        f"of the pool in use: {each:.1f} % for each that runs."
+    )
+    limit = f" max_num_seqs is {run:,}." if known else " The log does not say max_num_seqs."
+    room = f"; the pool has room for about {int(FULL / each):,}" if each else ""
+    title = f"{run:,} run and up to {engine.max_waiting:,} wait, though the pool has room"
+    change = f"--max-num-seqs above {run:,}{room}."
+    return Finding(None, title, detail + limit, {}, tuple(engine.at_most.lines), change)
+
+
+def _no_room(
+    story: LogStory, engine: EngineLog, running: int, usage: float, spell: Spell | None = None
+) -> Finding:
+    """What is free is not enough for the head of the queue."""
+    waiting = engine.max_waiting if spell is None else spell.waiting
+    lines = tuple(engine.at_most.lines) if spell is None else (spell.start,)
+    each = usage / max(running, 1)
+    detail = where(story, engine, spell) + (
+        f"{running:,} run, {waiting:,} wait. Those that run hold {each:.1f} % of the pool each, "
+        f"and the first that waits needs more than is free{_free(story.room, 100 - usage)}. Nobody "
+        "passes it."
+    )
+    change = (
+        "More cache, or shorter requests; send long prompts to a server of their own. A priority "
+        "only changes who stands first."
+    )
+    title = "The head of the queue waits for room, and everything behind it waits too"
+    return Finding(None, title, detail, {}, lines, change)
+
+
+def _filling(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
+    """The queue is served as fast as prompts are computed."""
+    each = spell.usage / max(spell.running, 1)
+    full = f" The pool is full with about {int(FULL / each):,}." if each else ""
+    detail = where(story, engine, spell) + (
+        f"up to {spell.waiting:,} wait while more and more run, {spell.running:,} in the end, with "
+        f"{each:.1f} % of the pool each.{full} Until then requests wait only because prompts are "
+        "computed one step after another."
+    )
+    step = story.number("max_num_batched_tokens")
+    now = f" (now {step:,})" if step else ""
+    change = (
+        f"A larger --max-num-batched-tokens{now} computes prompts sooner, at the price of longer "
+        "steps; prefix caching, if prompts begin alike."
+    )
+    title = f"Up to {spell.waiting:,} requests wait for prompts to be computed"
+    return Finding("w14", title, detail, {}, (spell.start,), change)
 
 
 def _free(room: Room | None, percent: float) -> str:
@@ -135,9 +101,9 @@ def crowded(story: LogStory) -> list[Finding]:
         step = story.number("max_num_batched_tokens")
         now = f" (now {step:,})" if step else ""
         detail = where(story, engine, spell) + (
-            f"{spell.running:,} run, prompts are computed, and hardly a token is generated. A step "
-            f"serves the running requests in turn from one budget of tokens{now}; a long prompt "
-            "takes what is left, step after step."
+            f"{spell.running:,} run, prompts are computed, and less than one token a second is "
+            f"generated for each. A step serves the running requests in turn from one budget of "
+            f"tokens{now}; a long prompt takes what is left, step after step."
         )
         change = (
             "--long-prefill-token-threshold, so that a long prompt leaves room in each step."

@@ -80,7 +80,10 @@ def test_other_reasons_for_a_stall() -> None:
     unknown = only(*stuck)
     assert unknown.quirk == "w08" and unknown.change
     loading = only(*pool[:1], v1(0, 0, 2, 61.0, fetching=2), v1(10, 0, 2, 61.0, fetching=2))
+    assert loading.quirk == "o21"
     assert "2 loads" in loading.detail and "61 %" in loading.detail
+    connector = "kv_transfer_config: KVTransferConfig(kv_connector='OffloadingConnector')"
+    assert only(connector, *[v1(at, 0, 2, 61.0) for at in (0, 10)]).quirk == "o21"
     assert "Only the last line" in only(*pool[:1], v1(0, 0, 2, 0.0)).detail
 
 
@@ -130,7 +133,7 @@ def test_requests_wait_beside_room() -> None:
     lines = [v1(at, 16, 5, 40.0, prompt=50, generation=300) for at in range(0, 40, 10)]
     one = only("non-default args: {'max_num_seqs': 16}", *lines)
     assert "max_num_seqs is 16" in one.detail and "--max-num-seqs above 16" in one.change
-    assert "may be" in only(*lines).detail
+    assert "does not say" in only(*lines).detail
     assert found("non-default args: {'max_num_seqs': 64}", *lines) == []
     blocked = [v1(0, 4, 0, 90.0, generation=9)]
     blocked += [v1(at, 1, 14, 76.5, generation=5) for at in range(10, 50, 10)]
@@ -138,8 +141,14 @@ def test_requests_wait_beside_room() -> None:
     assert "1,125 blocks, 18,000 tokens" in one.detail
     full = [v1(at, 16, 5, 99.0, prompt=50, generation=300) for at in range(0, 40, 10)]
     assert found(*full) == []
-    growing = [v1(at, 4 + at, 90 - at, 20.0 + at, prompt=24_000) for at in range(0, 40, 10)]
-    assert "outputs" in only(*growing).title
+    large = only(*[v1(at, 1, 14, 76.5, generation=5) for at in range(0, 40, 10)])
+    assert "head of the queue" in large.title and "21" not in large.change
+    counts = range(0, 40, 10)
+    growing = [v1(at, 4 + at, 90 - at, 20.0 + at, prompt=9_000, generation=99) for at in counts]
+    one = only(*growing)
+    assert one.quirk == "w14" and "90" in one.title and "with about 65" in one.detail
+    starved = [v1(at, 4, 0, 20.0, prompt=9_000, generation=3) for at in counts]
+    assert "outputs" in only(*starved).title
 
 
 def test_nothing_is_found() -> None:
