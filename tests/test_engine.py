@@ -25,6 +25,15 @@ def test_requests_are_served_to_their_end(name: str) -> None:
 
 
 @ENGINES
+def test_a_small_budget_needs_no_other_limit(name: str) -> None:
+    engine = pagesim.Engine(name, max_num_batched_tokens=3)
+    engine.add("a", 3)
+    assert engine.step() == {"a": 3}
+    with pytest.raises(TypeError, match="max_num_batched_tokens must be"):
+        pagesim.Engine(name, max_num_batched_tokens="x")
+
+
+@ENGINES
 def test_who_waits_runs_and_was_preempted(name: str) -> None:
     engine = pagesim.Engine(name, gpu_blocks=5, enable_prefix_caching=False)
     engine.add("a", 8)

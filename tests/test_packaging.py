@@ -23,7 +23,7 @@ pytestmark = pytest.mark.ch00
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-OTHERS = "bench coverage help lab lint-player nightly pins site slides web check"
+OTHERS = "bench coverage help kit lab lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
 
 
@@ -111,6 +111,7 @@ def test_licence_and_notice(project: dict[str, Any]) -> None:
 
 
 PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+PAGES += [f"kit/{path.name}" for path in sorted((ROOT / "kit").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES)

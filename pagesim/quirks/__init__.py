@@ -6,7 +6,7 @@ vLLM does, why, and what to do about it; ``scenario()`` is the smallest scene th
 
     \"\"\"# w08 A head that never fits
 
-    V1 · scheduling · beside q37
+    V1 · scheduling
 
     A prompt that is larger than the pool waits forever, and so does everything behind it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from pagesim.story.options import shared_out
+from pagesim.story.options import roomy, shared_out
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -19,8 +19,7 @@ class V0Engine:
         self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: dict[str, Any]
     ) -> None:
         limits, cache = shared_out(options, SchedulerConfig, CacheConfig)
-        limits = {"max_num_batched_tokens": 8_192, "max_num_seqs": 256} | limits
-        limits = {"max_model_len": limits["max_num_batched_tokens"]} | limits
+        limits = roomy(limits, limits.get("enable_chunked_prefill", False))
         self._now, self._next_id, self._sampled = 0.0, 0, 1_000_000
         self._goals: dict[str, int] = {}
         self._firsts: dict[str, Sequence] = {}

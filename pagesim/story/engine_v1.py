@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pagesim.errors import UnsupportedError
-from pagesim.story.options import shared_out
+from pagesim.story.options import roomy, shared_out
 from pagesim.story.pages_v1 import NO_FORKS
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.group_words import parse_groups
@@ -26,13 +26,12 @@ class V1Engine:
         worker = options.pop("worker", None) or OffloadingWorker()
         kinds = SchedulerConfig, CacheConfig, *((OffloadingConfig,) if cpu_blocks else ())
         limits, cache, *tier = shared_out(options, *kinds)
-        roomy = {"max_num_batched_tokens": 8_192, "max_num_seqs": 256, "max_model_len": 8_192}
         size: Any = block_size
         if cache.get("groups") is not None:
             caching = cache.get("enable_prefix_caching", True)
             size, cache["groups"] = None, parse_groups(cache["groups"], block_size, caching)
         self.scheduler = Scheduler(
-            SchedulerConfig(**roomy | limits),
+            SchedulerConfig(**roomy(limits, limits.get("enable_chunked_prefill", True))),
             CacheConfig(size, gpu_blocks, **cache),
             OffloadingConfig(cpu_blocks, **tier[0]) if tier else None,
         )

@@ -1,4 +1,4 @@
-"""Which configuration an option belongs to."""
+"""Which configuration an option belongs to, and what is taken if there is none."""
 
 from dataclasses import fields
 from typing import Any
@@ -14,3 +14,13 @@ def shared_out(options: dict[str, Any], *kinds: type) -> list[dict[str, Any]]:
             known = ", ".join(sorted(set().union(*names)))
             raise UsageError(f"there is no option {name!r}; this engine has {known}")
     return [{name: options[name] for name in own & options.keys()} for own in names]
+
+
+def roomy(limits: dict[str, Any], is_chunked: bool) -> dict[str, Any]:
+    """The limits of a scheduler; what is not given is as large as the others allow."""
+    budget = limits.get("max_num_batched_tokens", 8_192)
+    if not isinstance(budget, int):
+        return limits  # the scheduler says what is wrong
+    longest = 8_192 if is_chunked else budget
+    sizes = {"max_num_seqs": min(256, budget), "max_model_len": longest}
+    return {"max_num_batched_tokens": budget, **sizes} | limits

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ import pagesim.quirks
 from pagesim.cli import cli
 from pagesim.errors import UsageError
 from pagesim.quirks import Quirk, get, page, quirks
+from pagesim.story import Engine
 
 MAX_LINES = 15
 ALL = pytest.mark.parametrize("quirk", quirks(), ids=lambda quirk: quirk.quirk_id)
@@ -29,6 +31,39 @@ def test_a_scene_is_small_and_its_facts_can_be_told(quirk: Quirk) -> None:
     assert body.end_lineno is not None and body.end_lineno - body.lineno <= MAX_LINES
     assert json.loads(json.dumps(quirk.answer)) == json.loads(json.dumps(quirk.scenario().facts))
     assert quirk.answer
+
+
+@ALL
+def test_twins_name_each_other(quirk: Quirk) -> None:
+    twin = quirk.beside()
+    assert twin is None or twin.page.beside == quirk.quirk_id
+
+
+def served(quirk: Quirk) -> tuple[int, list[Any]]:
+    """How many blocks can be used in the scene that is played, and which requests come."""
+    calls: list[tuple[Engine, list[Any]]] = []
+
+    def add(engine: Engine, *request: Any, **options: Any) -> Any:
+        calls.append((engine, [*request, options]))
+        return right(engine, *request, **options)
+
+    right = Engine.add
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "add", add)
+        run = quirk.scenario().run
+    assert run is not None
+    null_blocks = quirk.page.engine == "V1"
+    return run.at(0).pools["GPU"] - null_blocks, [its for engine, its in calls if engine.run is run]
+
+
+@pytest.mark.parametrize(
+    "quirk", [its for its in quirks() if its.page.beside], ids=lambda quirk: quirk.quirk_id
+)
+def test_twins_serve_the_same_requests_with_as_many_blocks(quirk: Quirk) -> None:
+    twin = quirk.beside()
+    assert twin is not None and twin.page.engine != quirk.page.engine
+    assert served(quirk) == served(twin)
+    assert quirk.answer != twin.answer
 
 
 @ALL

@@ -18,10 +18,12 @@ that is larger than the pool, and ends the request as `FINISHED_IGNORED`.
 whether prompt and output together can fit before it starts.
 
 ## What to do
-The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds.
+The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds. The
+server refuses to start with a larger one, but a scheduler of your own does not check it.
 
 ## Threads
-None found.
+* [vllm#2163](https://github.com/vllm-project/vllm/pull/2163): the server compares `max_model_len`
+  with the size of the cache when it starts.
 """
 
 from pagesim.quirks.scene import Scene

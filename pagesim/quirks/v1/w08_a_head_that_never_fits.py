@@ -25,6 +25,10 @@ queued. `pagesim size` says how much that is. A request that waits in this way c
 ## Threads
 * [vllm#39734](https://github.com/vllm-project/vllm/issues/39734): a server with 76,640 tokens of
   cache and a prompt of about 100,000 stood still until the client gave up.
+* [vllm#35541](https://github.com/vllm-project/vllm/issues/35541): a small `num_gpu_blocks_override`
+  does it: prompts of 63 blocks, and 49 that can be used.
+* [vllm#35570](https://github.com/vllm-project/vllm/pull/35570): a proposal to end such a request
+  with an error. It was not merged.
 """
 
 from pagesim.quirks.scene import Scene
