@@ -12,6 +12,7 @@ from pagesim.errors import UsageError
 from pagesim.journal.effects import OPEN, Name, is_name
 from pagesim.journal.state import State
 from pagesim.timeline import search
+from pagesim.timeline.asked import Asked
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
 from pagesim.timeline.events import Entry, Event, event_of
@@ -115,6 +116,11 @@ class Timeline:
             *([] if kind is None else [search.of_kind(kind, self._log)]),
         ]
         return [i for i, entry in enumerate(self._entries()) if all(test(entry) for test in tests)]
+
+    @property
+    def asked(self) -> Asked:
+        """The settings of the scheduler that was recorded, and the lengths of its prompts."""
+        return self._log.asked
 
     def label(self, table: Any, name: Name) -> None:
         """Name a table of this recording; the name holds from the table's beginning.
