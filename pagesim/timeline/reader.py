@@ -66,7 +66,9 @@ class Reader(Checked):
             self.notes = notes_from(header)
             asked = asked_from(header)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise self.error(f"invalid title, tokens, questions or prompts: {show(error)}") from None
+            raise self.error(
+                f"invalid title, tokens, questions or prompts: {show(error)}"
+            ) from None
         start = read_state(header, self)
         self.log = Log(start)
         self.log.asked = asked
