@@ -21,6 +21,7 @@ NAMES = {
     "exercises list": {},
     "exercises release": {"made": "folder"},
     "exercises solutions": {"made": "folder"},
+    "explain": {"file": "file", "output": "out", "words": "request"},
     "fit": {"file": "file", "output": "out", "words": "name source licence"},
     "generate": {
         "folder": "model",
