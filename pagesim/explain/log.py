@@ -12,12 +12,11 @@ line of vLLM is passed over.
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from pagesim.explain import log_cache, log_preempted, log_start, log_stuck, log_waiting
 from pagesim.explain.finding import Finding
 from pagesim.explain.log_meaning import Row, meanings
-from pagesim.explain.log_reading import log_lines
+from pagesim.explain.log_reading import Readable, log_lines
 from pagesim.explain.log_story import LogStory, story_of
 from pagesim.files.jsonl import JsonObject
 
@@ -75,7 +74,7 @@ def explain_log(lines: Iterable[str | bytes]) -> list[Finding]:
     return _findings(story_of(lines))
 
 
-def explain_file(file: BinaryIO) -> LogReport:
+def explain_file(file: Readable) -> LogReport:
     """The report of a log that is open for reading bytes."""
     story = story_of(log_lines(file))
     found = _findings(story)

@@ -11,6 +11,9 @@ FULL = 97.0
 PERIOD = {"v0": 5, "v1": 10}
 """Seconds between two lines, if they have no time."""
 
+SILENT = 3
+"""After so many periods without a line, the engine has computed nothing: V1 is silent then."""
+
 MOST_LINES = 8
 """How many line numbers a finding names."""
 
@@ -26,11 +29,13 @@ class Spell:
     usage: float = 0.0
     running: int = 0
     fetching: int = 0
+    silent: bool = False
 
     def longer(self, line: int, seconds: int, stats: Stats) -> "Spell":
         """The spell with one more line."""
         new = Spell(self.start or line, self.lines + 1)
         new.seconds = self.seconds + (seconds if self.lines else 0)
+        new.silent = self.silent
         new.waiting = max(self.waiting, stats.waiting + stats.swapped)
         new.usage, new.running, new.fetching = stats.usage, stats.running, stats.fetching
         return new
@@ -92,6 +97,8 @@ class EngineLog:
         """The next line of this engine, written at this time of day."""
         period = PERIOD[stats.version]
         passed = seconds_between(self.at, at, period) if self.last else 0
+        if self.last and self.last.stuck and passed > SILENT * period:
+            self._silence(passed)
         self.version, self.at = stats.version, at if at is not None else self.at
         self.lines += 1
         self.first_line, self.last_line = self.first_line or line, line
@@ -158,9 +165,20 @@ class EngineLog:
 
     @property
     def stalled(self) -> Spell | None:
-        """The longest time in which nothing ran: two lines, or the last one."""
+        """The longest time in which nothing ran: two lines, the last one, or one before silence."""
         spell = self.longest.get("stuck")
-        return spell if spell and (spell.lines > 1 or self.is_now("stuck")) else None
+        return (
+            spell if spell and (spell.lines > 1 or spell.silent or self.is_now("stuck")) else None
+        )
+
+    def _silence(self, passed: int) -> None:
+        """Nothing ran in the last line, and until this one there was none."""
+        assert self.last is not None
+        spell = self.now.get("stuck") or Spell(self.last_line, 1, 0, self.last.waiting)
+        spell.seconds += passed
+        spell.silent = True
+        if spell.seconds > self.longest.get("stuck", Spell()).seconds:
+            self.longest["stuck"] = spell
 
     def is_now(self, kind: str) -> bool:
         """Whether the log ends with it."""

@@ -5,7 +5,9 @@ A log may be huge, binary, or one endless line, so no more than a piece of it is
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Protocol
+
+from pagesim.files.jsonl import MAX_BYTES
 
 MOST_BYTES = 1 << 16
 """A longer line is cut off here: no line of vLLM's that matters is as long."""
@@ -16,10 +18,19 @@ CLOCK = re.compile(r"(?<![0-9:])([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?![
 DAY = 86_400
 
 
-def log_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, each cut off after `MOST_BYTES`."""
-    begins = True
+class Readable(Protocol):
+    """What is read: a file that is open for bytes, compressed or not."""
+
+    def readline(self, size: int, /) -> bytes: ...
+
+
+def log_lines(file: Readable) -> Iterator[bytes]:
+    """The lines of a file, each cut off after `MOST_BYTES`; ValueError beyond `MAX_BYTES`."""
+    begins, size = True, 0
     while line := file.readline(MOST_BYTES):
+        size += len(line)
+        if size > MAX_BYTES:
+            raise ValueError(f"more than {MAX_BYTES:,} bytes: give the last part of it")
         if begins:
             yield line
         begins = line.endswith(b"\n")

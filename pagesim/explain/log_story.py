@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pagesim.errors import UsageError
 from pagesim.explain.log_engine import EngineLog
 from pagesim.explain.log_events import Event, count, transferred
-from pagesim.explain.log_reading import clock, plain
+from pagesim.explain.log_reading import clock, plain, seconds_between
 from pagesim.explain.log_stats import BEGIN, HITS, stats_of
 from pagesim.sizing.logged import room_of
 from pagesim.sizing.room import Room
@@ -42,6 +42,8 @@ class LogStory:
     events: dict[str, Event] = field(default_factory=dict)
     moved: dict[str, float] = field(default_factory=dict)
     others: int = 0
+    final: str | bytes = ""
+    """The last line."""
 
     @property
     def version(self) -> str:
@@ -58,6 +60,10 @@ class LogStory:
         except UsageError:
             return None
 
+    def silence(self, engine: EngineLog) -> int:
+        """The seconds from the last line of an engine to that of the log; 0 if there is no time."""
+        return seconds_between(engine.at, clock(plain(self.final)), 0)
+
     def number(self, name: str) -> int | None:
         """A fact that is a whole number above 0."""
         value = self.facts.get(name)
@@ -65,7 +71,7 @@ class LogStory:
 
     def add(self, line: str | bytes) -> None:
         """The next line."""
-        self.lines += 1
+        self.lines, self.final = self.lines + 1, line
         for word in _BYTES if isinstance(line, bytes) else WORDS:
             if word in line:  # type: ignore[operator]
                 break

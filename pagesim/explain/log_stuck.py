@@ -1,7 +1,7 @@
 """What a log says of an engine in which nothing runs although requests wait."""
 
 from pagesim.explain.finding import Finding
-from pagesim.explain.log_engine import EngineLog, Spell
+from pagesim.explain.log_engine import PERIOD, SILENT, EngineLog, Spell
 from pagesim.explain.log_start import changes
 from pagesim.explain.log_story import LogStory
 from pagesim.explain.log_words import where
@@ -51,9 +51,7 @@ def _stuck_v1(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
         why.append("Requests were preempted: one may have outgrown the pool and preempted itself.")
     if spell.usage > 0:
         why.append(f"Waiting requests hold {spell.usage:g} % of the pool.")
-    if spell.lines == 1:
-        why.append("Only the last line says so: a request may just have arrived.")
-    why.append("An idle engine logs nothing, so this may last longer than its lines.")
+    why.append(_how_long(story, engine, spell))
     if fits:
         change = "See Deferred and KV fetch, which 0.33.0 logs; try without the KV connector."
     elif room is not None and length is not None:
@@ -81,6 +79,16 @@ def _loading(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
     title = f"Nothing runs, and {spell.waiting:,} wait and hold blocks for their loads"
     cost = {"requests starving": spell.waiting}
     return Finding("o21", title, detail, cost, (spell.start,), change)
+
+
+def _how_long(story: LogStory, engine: EngineLog, spell: Spell) -> str:
+    """V1 writes one or two lines when an engine stops to compute, and then none."""
+    quiet = "An engine that computes nothing soon logs nothing"
+    if engine.is_now("stuck") and (after := story.silence(engine)) > SILENT * PERIOD["v1"]:
+        return f"{quiet}: the log goes on for {after:,} s without a line of it."
+    if spell.lines == 1 and not spell.silent:
+        return "Only the last line says so: a request may just have arrived."
+    return f"{quiet}, so this may have lasted longer than its lines."
 
 
 def _were_preempted(engine: EngineLog) -> bool:

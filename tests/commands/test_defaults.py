@@ -14,6 +14,7 @@ pytestmark = pytest.mark.ch01
 
 NOTHING = {
     "compare": {"out"},
+    "explain": {"request"},
     "generate": {"prompts"},
     "replay": {"part"},
     "simulate": {"compare"},

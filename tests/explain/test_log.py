@@ -87,6 +87,17 @@ def test_other_reasons_for_a_stall() -> None:
     assert "Only the last line" in only(*pool[:1], v1(0, 0, 2, 0.0)).detail
 
 
+def test_silence() -> None:
+    """V1 logs one line of a stall: what follows it, or nothing, says how long it was."""
+    before = v1(0, 1, 0, 3.0, generation=9)
+    assert found(before, v1(10, 0, 1, 0.0), v1(20, 1, 0, 3.0, generation=9)) == []
+    one = only(before, v1(10, 0, 1, 0.0), v1(610, 1, 0, 3.0, generation=9))
+    assert one.steps == (2,) and "600 s" in one.detail
+    access = "INFO:     10.0.0.7:59146 - GET /metrics 200 OK 2026-04-28 22:05:10"
+    one = only(before, v1(10, 0, 1, 0.0), access)
+    assert "300 s without" in one.detail
+
+
 def test_v0_waits_for_a_swapped_request() -> None:
     one = only(v0(0, 3, 0.0, swapped=1, cpu=50.0), v0(0, 3, 0.0, swapped=1, cpu=50.0))
     assert one.quirk == "q16" and one.cost == {"requests starving": 4}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pagesim.explain import log_reading
 from pagesim.explain.log import explain_file, explain_log
 from pagesim.explain.log_reading import MOST_BYTES, clock, log_lines, seconds_between
 from pagesim.explain.log_stats import stats_of
@@ -80,6 +81,13 @@ def test_long_and_binary_files() -> None:
     assert nothing.findings == [] and nothing.known == 0
     assert "None of" in nothing.text()
     assert explain_file(io.BytesIO(b"")).lines == 0
+
+
+def test_a_log_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_reading, "MAX_BYTES", 1000)
+    assert len(list(log_lines(io.BytesIO(b"a" * 1000)))) == 1
+    with pytest.raises(ValueError, match="last part"):
+        list(log_lines(io.BytesIO(b"a\n" * 501)))
 
 
 class Endless(io.RawIOBase):
