@@ -35,7 +35,7 @@ def cli(context: click.Context) -> None:
 
 
 COMMANDS = (
-    *("compare", "doctor", "exercises", "fit", "generate", "grade"),
+    *("compare", "doctor", "exercises", "explain", "fit", "generate", "grade"),
     *("offload", "play", "quirks", "replay", "simulate", "size", "sweep", "waste", "whatif"),
 )
 for name in COMMANDS:
