@@ -94,3 +94,15 @@ def test_a_request_that_cannot_be(name: str) -> None:
     if name == "v1":
         with pytest.raises(UnsupportedError, match="V1 has no forks"):
             engine.fork("a")
+
+
+def test_each_group_has_a_table_of_its_own() -> None:
+    engine = pagesim.Engine("v1", groups="full,window:8")
+    engine.add("a", 5)
+    engine.step()
+    assert engine.tables("a") == [[1, 2], [3, 4]] and engine.table("a") == [1, 2]
+    old = pagesim.Engine("v0")
+    old.add("a", 5)
+    assert old.tables("a") == old.table("a") == []
+    old.step()
+    assert old.tables("a") == [old.table("a")] and len(old.table("a")) == 2

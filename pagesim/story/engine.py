@@ -141,7 +141,11 @@ class Engine:
 
     def table(self, name: str) -> list[int]:
         """The block ids of a request, in the order of its tokens; empty if it holds none."""
-        return self._own.table(self._request(name))
+        return next(iter(self.tables(name)), [])
+
+    def tables(self, name: str) -> list[list[int]]:
+        """The block tables of a request, one for each KV cache group; V0 has one group."""
+        return self._own.tables(self._request(name))
 
     def status(self, name: str) -> str:
         """What its status is called in the engine, such as "RUNNING" or "PREEMPTED"."""

@@ -96,10 +96,10 @@ class V0Engine:
     def free(self) -> int:
         return self.scheduler.block_manager.get_num_free_gpu_blocks()
 
-    def table(self, group: SequenceGroup) -> list[int]:
+    def tables(self, group: SequenceGroup) -> list[list[int]]:
         tables = self.scheduler.block_manager.block_tables
         seq = group.first_seq
-        return list(tables[seq.seq_id].physical_block_ids) if seq.seq_id in tables else []
+        return [list(tables[seq.seq_id].physical_block_ids)] if seq.seq_id in tables else []
 
     def status(self, group: SequenceGroup) -> str:
         return group.first_seq.status.name

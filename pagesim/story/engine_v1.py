@@ -81,9 +81,8 @@ class V1Engine:
     def free(self) -> int:
         return self._pool.get_num_free_blocks()
 
-    def table(self, request: Request) -> list[int]:
-        groups = self.scheduler.kv_cache_manager.get_block_ids(request.request_id)
-        return list(groups[0]) if groups else []
+    def tables(self, request: Request) -> list[list[int]]:
+        return list(self.scheduler.kv_cache_manager.get_block_ids(request.request_id))
 
     def status(self, request: Request) -> str:
         return request.status.name

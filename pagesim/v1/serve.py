@@ -36,9 +36,10 @@ def serve(
     """Let requests arrive, and take steps until nothing is left to do; returns the steps.
 
     A mapping says before which step requests arrive, counted from 1. ``worker`` says when copies
-    end, in steps; by default they end in the step in which they begin. ``sample`` gives the next
-    token of a request; the default is the number of its tokens. If requests wait forever, it ends
-    when nothing can happen any more, or after ``max_steps``.
+    end, in steps, and which loads fail; by default they end in the step in which they begin, and
+    none fails. ``sample`` gives the next token of a request; the default is the number of its
+    tokens. If requests wait forever, it ends when nothing can happen any more, or after
+    ``max_steps``.
     """
     check_a("scheduler", scheduler, Scheduler)
     worker, sample = worker or OffloadingWorker(), sample or (lambda its: its.num_tokens)
@@ -95,7 +96,7 @@ class Loop:
         requests, ended = self.scheduler.requests, self.worker.finish(self._now)
         tokens = {name: [self.sample(requests[name])] for name in sampling if name in requests}
         if tokens or ended or output.num_scheduled_tokens or output.kv_connector_metadata:
-            report = ModelRunnerOutput(tokens, *reported(ended))
+            report = ModelRunnerOutput(tokens, *reported(ended), self.worker.invalid(ended))
             self.scheduler.update_from_output(output, report)
         return bool(tokens or ended)
 
