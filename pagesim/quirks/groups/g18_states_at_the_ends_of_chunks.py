@@ -36,7 +36,7 @@ from pagesim.v1 import Request
 def scenario() -> Scene:
     found = {}
     for chunk, steps in ((64, 2), (4, 7)):
-        limits = {"max_num_batched_tokens": chunk, "max_num_seqs": 1}
+        limits = {"max_num_batched_tokens": chunk}
         engine = Engine("v1", 60, groups="full,mamba", retention_interval=None, **limits)
         engine.add("a", range(25), max_tokens=1)
         engine.steps(steps)
