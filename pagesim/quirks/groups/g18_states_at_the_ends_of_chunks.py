@@ -15,11 +15,14 @@ find nothing. Computed in chunks of 4, all of them are found.
 ## Why
 Full attention has a block for every 4 tokens. A state exists only where a step ended, and a hit
 needs the state at exactly its end. One chunk, one state. Under load, prompts are cut into chunks
-because they share the budget of a step, and then there are states in between, by accident.
+because they share the budget of a step, and then there are states in between, by accident. This
+scene keeps all of them (`retention_interval=None`). By default only the state before the end of a
+prompt is kept, as for windows (g09), so that even short chunks do not help.
 
 ## What to do
-Put the state where prompts part: send the shared beginning alone first. Or lower
-`--max-num-batched-tokens`, so that chunks are shorter; this costs speed.
+Put the state where prompts part: send the shared beginning alone first. Or let three requests with
+the same beginning come: the second one leaves a state there (g10). A
+`--prefix-cache-retention-interval` keeps more states, but only where chunks end.
 
 ## Threads
 * [vllm#42317](https://github.com/vllm-project/vllm/issues/42317): no hits with one request at a

@@ -20,7 +20,7 @@ nobody overtakes it.
 
 ## What to do
 Make `--max-num-batched-tokens` several times the block size. Beside states a block has hundreds or
-thousands of tokens (g27), so a budget of 2,048 can be less than one block.
+thousands of tokens (g27), so a budget of 2,048 may be little more than one block.
 
 ## Threads
 None found.
