@@ -46,6 +46,7 @@ _LATER = {
     "simulate": "pagesim.simulation",
     "simulate_cell": "pagesim.simulation.cell",
     "sweep": "pagesim.studies.sweep",
+    "what_if": "pagesim.decision",
 }
 
 __all__ = ["BlockAllocator", "CpuGpuBlockAllocator", "Device", "NaiveBlock", "NaiveBlockAllocator"]
@@ -53,17 +54,9 @@ __all__ += ["BlockTable", "PrefixCachingBlock", "PrefixCachingBlockAllocator", "
 __all__ += ["AllocStatus", "CacheConfig", "Scheduler", "SchedulerConfig"]
 __all__ += ["Logprob", "SelfAttnBlockSpaceManager", "Sequence", "SequenceGroup", "SequenceStatus"]
 __all__ += ["Event", "Question", "State", "Timeline", "TimelineError", "compare", "load", "record"]
-__all__ += ["CellResult", "Simulation", "Sweep", "simulate", "simulate_cell", "sweep", "workload"]
-__all__ += [
-    "Engine",
-    "ModelSpec",
-    "NoFreeBlocksError",
-    "Pool",
-    "Story",
-    "UsageError",
-    "quirks",
-    "v1",
-]
+__all__ += ["CellResult", "Simulation", "Sweep", "simulate", "simulate_cell", "sweep", "what_if"]
+__all__ += ["Engine", "ModelSpec", "NoFreeBlocksError", "Pool", "Story", "UsageError", "quirks"]
+__all__ += ["v1", "workload"]
 __all__ += ["exercises", "explore", "predict", "score"]
 
 

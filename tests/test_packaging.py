@@ -110,7 +110,8 @@ def test_licence_and_notice(project: dict[str, Any]) -> None:
         assert "0.6.4.post1" in read(name) and "Apache" in read(name)
 
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = ["README.md"]
+PAGES += [f"{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("docs/**/*.md"))]
 PAGES += [f"kit/{path.name}" for path in sorted((ROOT / "kit").glob("*.md"))]
 
 

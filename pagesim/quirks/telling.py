@@ -18,7 +18,8 @@ def told(page: Page, source: str, run: Timeline | None, facts: dict[str, Any]) -
     """Expectation, scene, what happens in it, reason and remedy, in this order."""
     lines = [
         f"{page.quirk_id}  {page.title}",
-        f"vLLM {page.release} ({page.engine}), {page.subject}",
+        f"vLLM {page.release} ({page.engine}), {page.subject}"
+        + "; mended in pagesim" * page.is_mended,
         "",
         *_wrapped(page.claim),
         *_section("Expected", page.expected),

@@ -352,7 +352,9 @@ class KVCacheManager:
     @event()
     def reset_prefix_cache(self) -> bool:
         """Forget all cached content; while any block is owned, return False and forget nothing."""
-        return self.block_pool.reset_prefix_cache()
+        is_reset = self.block_pool.reset_prefix_cache()
+        self.prefix_cache_stats.reset |= is_reset
+        return is_reset
 
     def take_events(self) -> list[KVCacheEvent]:
         """Return what a router should hear since the last call; nothing unless it is enabled."""

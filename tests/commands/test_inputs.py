@@ -21,6 +21,7 @@ NAMES = {
     "exercises list": {},
     "exercises release": {"made": "folder"},
     "exercises solutions": {"made": "folder"},
+    "explain": {"file": "file", "output": "out", "words": "request"},
     "fit": {"file": "file", "output": "out", "words": "name source licence"},
     "generate": {
         "folder": "model",
@@ -35,17 +36,18 @@ NAMES = {
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
-        "output": "record page requests kv_events",
+        "output": "record page requests steps kv_events",
         "words": "model gpu groups link",
     },
     "size": {
         "file": "config",
         "output": "out",
         "words": "model memory engine gpu_memory peak dtype kv_cache_dtype mamba_cache_mode "
-        "mamba_ssm_cache_dtype",
+        "mamba_ssm_cache_dtype line length",
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
+    "whatif": {"output": "out", "words": "running waiting swapped cached request"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

@@ -67,6 +67,21 @@ def test_twins_serve_the_same_requests_with_as_many_blocks(quirk: Quirk) -> None
 
 
 @ALL
+def test_the_quirks_that_a_page_names_exist(quirk: Quirk) -> None:
+    its = quirk.page
+    told = " ".join((its.claim, its.expected, its.what_happens, its.why, its.what_to_do))
+    for other in re.findall(r"\b[qwgo]\d\d\b", told):
+        assert get(other).quirk_id == other
+
+
+def test_every_surprise_that_was_reproduced_is_there() -> None:
+    ids = [quirk.quirk_id for quirk in quirks()]
+    wanted = {"q": 46, "w": 33, "g": 28, "o": 27}
+    assert ids == [f"{letter}{n:02}" for letter, last in wanted.items() for n in range(1, last + 1)]
+    assert sum(bool(quirk.page.threads) for quirk in quirks()) >= 40
+
+
+@ALL
 def test_a_thread_is_named_after_its_link(quirk: Quirk) -> None:
     for thread in quirk.page.threads:
         name, number = thread.name.split("#")

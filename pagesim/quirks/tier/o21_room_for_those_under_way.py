@@ -13,7 +13,7 @@ step 9, when that prompt is done.
 
 ## Why
 A request that loads holds blocks and cannot be preempted. If it took what a prompt under way still
-needs, both could wait for each other for ever, as vLLM once did. So a load is admitted only if its
+needs, both could wait for each other forever, as vLLM once did. So a load is admitted only if its
 blocks fit beside those that unfinished prompts will need: 8 for the long one here.
 
 ## What to do
@@ -24,7 +24,7 @@ steps (`long_prefill_token_threshold`) make loads wait longer.
 * [vllm#45388](https://github.com/vllm-project/vllm/issues/45388): two loads that waited for each
   other, step by step.
 * [vllm#45387](https://github.com/vllm-project/vllm/issues/45387): the same in a server: nothing
-  runs, for ever.
+  runs, forever.
 * [vllm#44560](https://github.com/vllm-project/vllm/pull/44560): the guard.
 """
 

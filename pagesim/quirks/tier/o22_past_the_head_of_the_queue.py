@@ -14,7 +14,7 @@ by the load. When the load has ended, the small request runs and ends. Then the 
 ## Why
 Those who hold blocks wait in a queue of their own, which is looked at first. With a single queue,
 the large prompt would wait for the blocks of the small request, and the small request would wait
-behind the large prompt: for ever.
+behind the large prompt: forever.
 
 ## What to do
 Nothing to do: this is the remedy of a deadlock. In older releases, abort the head of the queue.

@@ -13,7 +13,7 @@ RecursionError: maximum recursion depth exceeded. In pagesim the fork shares all
 
 ## Why
 A block knows only its predecessor. vLLM walks from the last block to the first with a function that
-calls itself once for every block, and Python allows about a thousand nested calls. pagesim walks in
+calls itself once forevery block, and Python allows about a thousand nested calls. pagesim walks in
 a loop.
 
 ## What to do
@@ -35,7 +35,7 @@ def scenario() -> Scene:
     story = Story(gpu_blocks=1_050, record=False)
     parent = story.arrive(range(1_050 * 4))
     fork = parent.fork()
-    return Scene(blocks_shared=len(fork.block_ids), same=fork.block_ids == parent.block_ids)
+    return Scene(blocks_shared=len(fork.block_ids), same_blocks=fork.block_ids == parent.block_ids)
 
 
-ANSWER = {"blocks_shared": 1_050, "same": True}
+ANSWER = {"blocks_shared": 1_050, "same_blocks": True}

@@ -8,10 +8,10 @@ A request that needs one block more than there are is preempted again and again,
 The request ends with an error, or with the tokens that it has generated so far.
 
 ## What happens
-The two blocks are full of the prompt and two tokens of output. Before that, the request is already
-preempted for its own next token three times, although the token would fit (q31), and computed again
-with one token more. In the end its tokens need a third block. The admission test now sees a prompt
-that is larger than the pool, and ends the request as `FINISHED_IGNORED`.
+The prompt of six tokens takes both blocks. For its next token the request preempts itself, although
+the token would fit (q31), and is computed again with one token more. The same happens for the token
+after that. Then it has nine tokens, which need a third block. It preempts itself once more, and the
+admission test sees a prompt that is larger than the pool: the request ends as `FINISHED_IGNORED`.
 
 ## Why
 `can_allocate` compares what a prompt needs with the whole pool, and answers NEVER. V0 never asks

@@ -5,7 +5,8 @@ V0 · preemption
 A forked request that must be preempted stops the server, unless `preemption_mode` is "swap".
 
 ## Expected
-vLLM recomputes requests of one sequence, and swaps those of several. So it was in earlier releases.
+As in earlier releases, requests of one sequence are computed again, and those of several are
+swapped.
 
 ## What happens
 `a` and its fork share two blocks, and each has a third one of its own. Now no block is free, and

@@ -8,8 +8,8 @@ After a swap the scheduler still names the blocks that a sequence had before as 
 The computed blocks of a sequence are some of its own blocks.
 
 ## What happens
-`b` finds the blocks 0 and 1 of `a`, computed: its own table begins with them. Then `b` is swapped
-out, `a` leaves, and `d` takes the two blocks for other tokens. `b` returns into other blocks. Asked
+The table of `b` begins with the blocks 0 and 1 of `a`, which are computed. Then `b` is swapped out,
+`a` leaves, and `d` takes the two blocks for other tokens. `b` returns into other blocks. Asked
 which of its blocks are computed, the manager still answers 0 and 1. They belong to `d`.
 
 ## Why

@@ -8,8 +8,8 @@ A block table that has been freed still says how many tokens it held.
 A table without blocks holds no tokens.
 
 ## What happens
-The table holds six tokens and is freed. In vLLM its `num_full_slots` is still 6. If the same table
-is used again, this number is what new tokens are counted from. In pagesim it is 0.
+The table holds six tokens and is freed. In vLLM its `num_full_slots` is still 6, and the table
+answers as if it held them, for example how many blocks an append would touch. In pagesim it is 0.
 
 ## Why
 `free` empties the list of blocks, and leaves the count.

@@ -10,7 +10,8 @@ easily.
 
 ## What happens
 `b` counts as eight tokens, and `c` as nine. Together they exceed the budget of 12, so `c` waits for
-the next step. What the model really computes is one token each.
+the next step. What the model really computes is less: four tokens of `b` and one of `c`, because
+only the last block of a prompt never counts as computed.
 
 ## Why
 The scheduler fills the step first, by the lengths of the prompts. Which blocks are hits is found

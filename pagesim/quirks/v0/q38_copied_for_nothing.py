@@ -9,8 +9,8 @@ Nothing is written, so nothing is copied.
 
 ## What happens
 A table with one block is forked, and an empty list of tokens is appended to the shared block.
-Without caching, the fork moves to block 1, and block 0 has to be copied there. With caching the
-block stays shared.
+Without caching ("naive"), the fork moves to block 1, and block 0 has to be copied there. With
+caching the block stays shared.
 
 ## Why
 The plain block asks whether it is shared after each append, whatever was appended. The caching

@@ -146,7 +146,7 @@ class CPUOffloadingManager:
         """These chunks are used now."""
         touched = list(keys)
         hash((*touched,))  # a key that cannot be one is told before anything changes
-        self.policy.touch(touched)
+        self.policy.touch(touched, req_context)
 
     @explained
     def prepare_load(self, keys: Keys, req_context: ReqContext) -> CPULoadStoreSpec:
@@ -234,22 +234,23 @@ class CPUOffloadingManager:
         return chunk_id
 
     def _end_store(self, key: OffloadKey, chunk: ChunkStatus, success: bool) -> None:
-        chunk.ref_cnt = 0
         if success:
+            self.policy.set_ref_cnt(chunk, 0)
             self._tell(chunk.chunk_id, COMPUTED)
             self._tell(chunk.chunk_id, CACHE)
         else:
             self.policy.remove(key)
+            chunk.ref_cnt = 0
             self.freed_ids.append(chunk.chunk_id)
             self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
 
     def _pin(self, chunk: ChunkStatus) -> int:
-        chunk.ref_cnt += 1
+        self.policy.set_ref_cnt(chunk, chunk.ref_cnt + 1)
         self._tell(chunk.chunk_id, SHARE)
         return chunk.chunk_id
 
     def _release(self, chunk: ChunkStatus) -> None:
-        chunk.ref_cnt -= 1
+        self.policy.set_ref_cnt(chunk, chunk.ref_cnt - 1)
         self._tell(chunk.chunk_id, UNSHARE)
 
     def _evict(self, n: int, protected: KeySet) -> list[OffloadKey] | None:

@@ -1,4 +1,4 @@
-"""# o16 One token, loaded for ever
+"""# o16 One token, loaded forever
 
 V1 · second tier
 
