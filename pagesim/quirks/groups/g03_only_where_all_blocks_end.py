@@ -17,7 +17,7 @@ until the text reaches token 16.
 ## Why
 A hit must end where blocks of all groups end: at a multiple of the least common multiple of their
 block sizes, 8 here. Blocks behind the last such place could never be part of a hit, so the
-coordinator rounds down first, forevery group.
+coordinator rounds down first, for every group.
 
 ## What to do
 Compare your shared prefixes with the line "hits end" of `pagesim size`. A prefix that is shorter

@@ -13,7 +13,7 @@ Computed in one chunk, the prompt is found at 24 tokens or not at all: 20, 12 an
 find nothing. Computed in chunks of 4, all of them are found.
 
 ## Why
-Full attention has a block forevery 4 tokens. A state exists only where a step ended, and a hit
+Full attention has a block for every 4 tokens. A state exists only where a step ended, and a hit
 needs the state at exactly its end. One chunk, one state. Under load, prompts are cut into chunks
 because they share the budget of a step, and then there are states in between, by accident. This
 scene keeps all of them (`retention_interval=None`). By default only the state before the end of a
