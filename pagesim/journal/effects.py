@@ -107,6 +107,8 @@ LEAVE, ENTER, SCHEDULED, MARK = "leave", "enter", "scheduled", "mark"
 # Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
 # are by now.
 APPEND, QUEUE, KNOWN = "append", "queue", "known"
+# ... and for the header of a run: a request arrives, with so many tokens.
+PROMPT = "prompt"
 # A lookup in KV cache groups: their ids, and how many tokens it asked for and found.
 LOOKUP = "lookup"
 # A copy between the GPU and the second tier, by its number.

@@ -41,18 +41,23 @@ def packed_script() -> str:
     return _packed(script().encode())
 
 
-def policy() -> str:
+def policy(own_style: str = "", own_script: str = "") -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
-    scripts = f"'{_sha256(bundled(LOADER))}' '{_sha256(script())}'"
-    rules = f"script-src {scripts}; style-src '{_sha256(SHELL)}' '{_sha256(bundled(STYLE))}'"
+    scripts = [bundled(LOADER), script(), *filter(None, [own_script])]
+    styles = [SHELL, bundled(STYLE), *filter(None, [own_style])]
+    allowed = [" ".join(f"'{_sha256(each)}'" for each in some) for some in (scripts, styles)]
+    rules = f"script-src {allowed[0]}; style-src {allowed[1]}"
     return f"default-src 'none'; {rules}; img-src blob:"
 
 
-def page(*jsonl_gz: bytes, title: str, alt: str) -> str:
+def page(
+    *jsonl_gz: bytes, title: str, alt: str, above: str = "", style: str = "", script: str = ""
+) -> str:
     """A whole HTML document that plays a timeline file, or two of them linked.
 
     ``jsonl_gz`` are valid files as ``FORMAT.md`` describes them, gzipped. ``alt`` describes the
-    picture for readers who do not see it. The text is the same each time.
+    picture for readers who do not see it. ``above`` is HTML that stands above the player, with a
+    ``style`` and a ``script`` of its own. The text is the same each time.
     """
     words = html.escape(alt)
     if len(jsonl_gz) == 1:
@@ -66,13 +71,14 @@ def page(*jsonl_gz: bytes, title: str, alt: str) -> str:
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{SHELL}</style>\n</head>\n<body>\n"
-        f"{player}"
+        f"<title>{html.escape(title)}</title>\n<style>{SHELL}</style>\n"
+        f"{f'<style>{style}</style>' if style else ''}</head>\n<body>\n{above}{player}"
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
         f"{files}"
         f'<template id="pagesim-script">{packed_script()}</template>\n'
+        f"{f'<script>{script}</script>' if script else ''}"
         f"<script>{bundled(LOADER)}</script>\n</body>\n</html>\n"
     )
 

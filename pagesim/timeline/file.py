@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 from pagesim.files import replacing
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name
+from pagesim.timeline.asked import Asked
 from pagesim.timeline.header import (
     FORMAT,
     LINKED,
@@ -34,6 +35,9 @@ class Run(Steps, Protocol):
     first: int
 
     @property
+    def asked(self) -> Asked: ...
+
+    @property
     def sequences(self) -> list[Name]: ...
 
     def lines(self) -> Iterator[str]: ...
@@ -43,9 +47,9 @@ def save(run: Run, path: str | PathLike[str]) -> None:
     """Write ``run`` to ``path``, gzipped if its name ends in .gz; an old file is replaced whole."""
     with replacing(path) as file:
         if fspath(path).endswith(".gz"):
-            _pack(run, file)
+            _pack(run, file, **run.asked.as_dict())
         else:
-            file.writelines(pieces(run))
+            file.writelines(pieces(run, **run.asked.as_dict()))
 
 
 def packed(run: Run, **extras: Json) -> bytes:

@@ -23,6 +23,7 @@ from typing import Any
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row
 from pagesim.journal.state import State
+from pagesim.timeline.asked import Asked
 from pagesim.timeline.events import Entry, Event, event_of
 
 START = -1
@@ -34,6 +35,7 @@ class Log:
 
     def __init__(self, start: State) -> None:
         self.start = start
+        self.asked = Asked()
         self.entries: list[Entry] = []
         self._names: dict[Hashable, tuple[int, Name]] = {}
         """What is called otherwise than in the rows, and from which event on."""

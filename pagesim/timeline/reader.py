@@ -12,6 +12,7 @@ from typing import TypeGuard
 from pagesim.files.jsonl import Json, JsonObject, numbered_objects
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row, show
+from pagesim.timeline.asked import asked_from
 from pagesim.timeline.checked import Checked, TimelineError
 from pagesim.timeline.events import MAX_MARK, ON
 from pagesim.timeline.header import FORMAT, check_group, read_job, read_state
@@ -63,10 +64,15 @@ class Reader(Checked):
         self.num_events = self.integer(header.get("events"), "events")
         try:
             self.notes = notes_from(header)
+            asked = asked_from(header)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise self.error(f"invalid title, tokens or questions: {show(error)}") from None
+            raise self.error(
+                f"invalid title, tokens, questions or prompts: {show(error)}"
+            ) from None
         start = read_state(header, self)
         self.log = Log(start)
+        self.log.asked = asked
+        self.count(TABLE * len(asked.prompts))
         self.count(TABLE * len(start.tables))
         self._now = Pages.from_start(self.log)
         self._now.is_strict = True

@@ -11,6 +11,7 @@ from pagesim.journal import Journal
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import Name, Row, request_name
 from pagesim.journal.state import Queues, State, TableState
+from pagesim.timeline.asked import asked_of
 from pagesim.timeline.log import START, Log
 from pagesim.timeline.names import Names
 from pagesim.timeline.run import Timeline
@@ -53,6 +54,8 @@ def record(subject: Recordable) -> Iterator[Timeline]:
         recording.include(state)
     recording.listeners += 1
     log = recording.log
+    if not log.asked.settings:
+        log.asked = asked_of(subject)
     run = Timeline(log, start=len(log), recording=recording)
     run.notes = replace(run.notes, kv_events=heard_pools(subject))
     try:
@@ -282,6 +285,10 @@ class Recording:
         for place, (request, sequence) in enumerate(now[first : len(now) - last], first):
             self._enter(queue, request, sequence, place)
 
+    def _prompt(self, request: Hashable, num_tokens: int) -> None:
+        """The header of the run has it, not its event."""
+        self.log.asked.prompts[request_name(request)] = num_tokens
+
     def _begun(self, job: int, kind: str, request: Hashable, blocks: Row) -> None:
         self._rows.append((fx.BEGIN, job, kind, request_name(request), blocks))
 
@@ -300,5 +307,6 @@ class Recording:
         fx.ENTER: _enter,
         fx.QUEUE: _arrange,
         fx.BEGIN: _begun,
+        fx.PROMPT: _prompt,
     }
     """How the other rows are named that concern tables or queues; the rest is kept as it is."""

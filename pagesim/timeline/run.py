@@ -12,6 +12,7 @@ from pagesim.errors import UsageError
 from pagesim.journal.effects import OPEN, Name, is_name
 from pagesim.journal.state import State
 from pagesim.timeline import search
+from pagesim.timeline.asked import Asked
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
 from pagesim.timeline.events import Entry, Event, event_of
@@ -80,7 +81,8 @@ class Timeline:
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
 
-    def _entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Entry]:
+        """The events as rows: quicker to read than as objects, which have captions."""
         return self._log.between(self._start, self._start + len(self))
 
     @property
@@ -114,7 +116,12 @@ class Timeline:
             *([] if sequence is None else [search.of_sequence(sequence, self._log)]),
             *([] if kind is None else [search.of_kind(kind, self._log)]),
         ]
-        return [i for i, entry in enumerate(self._entries()) if all(test(entry) for test in tests)]
+        return [i for i, entry in enumerate(self.entries()) if all(test(entry) for test in tests)]
+
+    @property
+    def asked(self) -> Asked:
+        """The settings of the scheduler that was recorded, and the lengths of its prompts."""
+        return self._log.asked
 
     def label(self, table: Any, name: Name) -> None:
         """Name a table of this recording; the name holds from the table's beginning.
@@ -199,7 +206,7 @@ class Timeline:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the run's file: see ``FORMAT.md``."""
         start = self._log.start
-        return (line(entry, caption(event_of(entry), start)) for entry in self._entries())
+        return (line(entry, caption(event_of(entry), start)) for entry in self.entries())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file (``.jsonl`` or ``.jsonl.gz``): see ``FORMAT.md``."""

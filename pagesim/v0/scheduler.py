@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pagesim.checks import check_a, check_time
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import BACK, FRONT
+from pagesim.journal.effects import BACK, FRONT, PROMPT
 from pagesim.journal.state import State
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager, first_seq_id
@@ -96,6 +96,7 @@ class Scheduler:
             check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
         self.waiting.append(seq_group)
         self.journal.move(who(seq_group), None, "waiting")
+        self.journal.note((PROMPT, seq_group.request_id, seq_group.first_seq.get_len()))
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
         """Drop requests from whichever queue they are in; unknown ids are ignored."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pagesim.checks import check_a, check_bool, check_new_request, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import BACK, QUEUE, SCHEDULED, Name
+from pagesim.journal.effects import BACK, PROMPT, QUEUE, SCHEDULED, Name
 from pagesim.journal.state import State, table_name
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
@@ -127,6 +127,7 @@ class Scheduler:
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
         self._note_move(request, None, "waiting")
+        self.journal.note((PROMPT, request.request_id, request.num_prompt_tokens))
 
     @explained
     def finish_requests(

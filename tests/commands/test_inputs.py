@@ -21,6 +21,7 @@ NAMES = {
     "exercises list": {},
     "exercises release": {"made": "folder"},
     "exercises solutions": {"made": "folder"},
+    "explain": {"file": "file", "output": "out", "words": "request"},
     "fit": {"file": "file", "output": "out", "words": "name source licence"},
     "generate": {
         "folder": "model",
@@ -31,6 +32,7 @@ NAMES = {
     "grade": {"folder": "folder", "output": "table"},
     "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
+    "quirks": {"output": "out", "words": "quirk_id subject"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
@@ -41,7 +43,7 @@ NAMES = {
         "file": "config",
         "output": "out",
         "words": "model memory engine gpu_memory peak dtype kv_cache_dtype mamba_cache_mode "
-        "mamba_ssm_cache_dtype",
+        "mamba_ssm_cache_dtype line length",
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},

@@ -46,11 +46,14 @@ class LRUCachePolicy(CachePolicy):
     def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
         """Add a chunk."""
         self._add(key, chunk)
-        self.on_request_access([key], req_context)
+        self._place([key], req_context)
         if key not in self.ranks:  # nobody knows its place in the request
             self._raise(key, self._now())
 
     def on_request_access(self, keys: KeyList, req_context: ReqContext) -> None:
+        self._place(keys, req_context)
+
+    def _place(self, keys: KeyList, req_context: ReqContext) -> None:
         """All chunks of a request have the time when it first needed one."""
         time, ends = self.times.setdefault(req_context, self._now()), req_context.positions
         for key in keys:

@@ -1,0 +1,309 @@
+"""Reads a run once, from its first event to its last, and writes its history."""
+
+from collections.abc import Sequence
+
+from pagesim.explain.contents import Contents, Key
+from pagesim.explain.history import Decision, History, Life, Stay, Step
+from pagesim.explain.waiting import why
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name, Row
+from pagesim.timeline import Timeline
+from pagesim.timeline.events import Entry, Event, event_of
+from pagesim.timeline.log import Log
+from pagesim.timeline.pages import Pages
+
+WAITING, RUNNING = "waiting", "running"
+BEGINS, ENDS = ("admit", "resume"), ("preempt", "finish", "abort", "ignore")
+GROWS = ("allocate_slots", "append_slots")
+TIER = ("load", "defer", "promote")
+
+
+def history_of(run: Timeline) -> History:
+    """The history of a run."""
+    reading = _Reading(run)
+    for entry in run.entries():
+        reading.learn(entry)
+    for number, entry in enumerate(run.entries()):
+        reading.event(number, entry)
+    return reading.finished(len(run))
+
+
+class _Reading:
+    """A run while it is read: its pages as they are, and its history so far."""
+
+    def __init__(self, run: Timeline) -> None:
+        start, asked = run.at(0), run.asked
+        self.pages = Pages.from_start(Log(start))
+        self.history = History(start, asked.settings, Contents(start.block_size))
+        self.history.has_window = asked.settings.get("sliding_window") is not None
+        self.prompts, self.requests = asked.prompts, self.history.requests
+        self.is_caching = start.caching and not start.groups
+        self.is_async = asked.settings.get("async_scheduling") is True
+        self.gpu = [name for name in start.lists if not name.startswith("CPU")]
+        self.aside = [name for name in start.queues if name not in (WAITING, RUNNING)]
+        self.by_table: dict[Name, Name] = {}
+        self.keys: dict[Name, list[Key]] = {}
+        self.place: dict[int, tuple[Name, int]] = {}
+        self.closed: dict[Name, Sequence[int]] = {}
+        """The tokens of tables that have ended, until their requests begin again."""
+        self.decisions: list[tuple[int | None, Decision]] = []
+        self.victims: list[Stay] = []
+        """Those preempted in this step, of whom it is not known yet for whom."""
+        self.all_tokens: dict[Name, list[int]] = {}
+        """All that is ever known of the tokens of a table: those who wait have them already."""
+        self.wanted: dict[Name, list[Key]] = {}
+        self.last_step, self.before = 0, None
+        for queue, names in start.queues.items():
+            for name in names:
+                life = self._life(name, start.requests.get(name))
+                if queue == RUNNING:
+                    life.stays.append(Stay(0, life.known))
+
+    before: int | None
+    """How many blocks were free when the step began that is being decided."""
+
+    def _life(self, request: Name, table: Name | None) -> Life:
+        if (life := self.requests.get(request)) is None:
+            prompt = self.prompts.get(request)
+            life = self.requests[request] = Life(request, prompt=prompt, known=prompt or 0)
+        if table is not None:
+            life.table = table
+            self.by_table[table] = request
+        return life
+
+    def learn(self, entry: Entry) -> None:
+        """Learn the tokens of an event before anything else is read."""
+        for row in entry[3:] if self.is_caching else ():
+            if row[0] in (fx.OPEN, fx.TOKENS):
+                _, table, first, *tokens = row
+                known = self.all_tokens.setdefault(table, [])
+                at = 0 if row[0] == fx.OPEN else first
+                if at <= len(known) < at + len(tokens):
+                    known[at:] = tokens
+
+    def event(self, number: int, entry: Entry) -> None:
+        """Read the next event."""
+        event = event_of(entry)
+        self.history.numbers.append(event.step)
+        if event.step is not None and event.step > self.last_step and self.before is None:
+            self.before = self._free()
+        for move in event.moves:
+            self._life(move.request, move.sequence)
+        request = None if event.subject is None else self.by_table.get(event.subject, event.subject)
+        for job in event.begun:
+            self._life(job.request, None).stores += job.kind == fx.STORE
+        for row in entry[3:]:
+            self._row(row, number, request if request is not None else event.kind)
+        if self.is_caching:
+            self._cached(event, number)
+        if self.victims and event.kind in (*GROWS, "schedule"):
+            for stay in self.victims:
+                stay.by = request if event.kind in GROWS else stay.by
+            self.victims = []
+        if request is not None and (its := self.requests.get(request)) is not None:
+            self._decided(event, its, number)
+        if event.kind == "schedule" or event.called == "schedule":
+            self._scheduled(event, number)
+
+    def _row(self, row: Row, number: int, by: Name) -> None:
+        kind, *what = row
+        if kind == fx.CLOSE:
+            self.closed[what[0]] = self._tokens(what[0])
+            self.keys.pop(what[0], None)
+        elif kind == fx.EVICT:
+            self.history.contents.evict(what[0], number, by)
+        elif kind == fx.NULL and what[2] is not None:
+            self.history.has_window = True
+        elif kind in (fx.WRITE, fx.HIT) and what[1] is not None:
+            self.place[what[0]] = what[1], what[2] // self.history.start.block_size
+        self.pages.apply(row)
+
+    def _tokens(self, table: Name) -> Sequence[int]:
+        if table in self.pages.tables:
+            return self.pages.tokens[table][: self.pages.num_tokens[table]]
+        return self.closed.get(table, ())
+
+    def _cached(self, event: Event, number: int) -> None:
+        contents, gpu = self.history.contents, range(self.history.start.num_gpu_blocks)
+        for effect in event.effects:
+            if effect.kind != fx.CACHE or effect.block not in self.place or effect.block not in gpu:
+                continue
+            table, index = self.place[effect.block]
+            keys = contents.extend(self.keys.setdefault(table, []), self._tokens(table))
+            if index < len(keys):
+                owner = self.by_table.get(table, table)
+                contents.cache(effect.block, keys[index], number, index, owner)
+
+    def _free(self) -> int:
+        lists = self.pages.lists
+        return sum(len(lists[name].front) + len(lists[name].back) for name in self.gpu)
+
+    # -- decisions -------------------------------------------------------------------------------
+
+    def _decided(self, event: Event, life: Life, number: int) -> None:
+        kind = event.kind
+        if kind == "arrive":
+            life.arrived = number + 1
+        elif kind in BEGINS:
+            self._begin(event, life, number)
+        elif kind in ENDS:
+            self._end(life, number, kind, any(e.kind == fx.MOVE for e in event.effects))
+        elif kind == "get_computed_blocks":
+            life.lookups = event.lookups
+        elif kind == "load":
+            life.loads.append((number, len(life.stays)))
+            life.looked_up = number
+        elif kind == "promote":
+            life.is_loaded = life.table in self.pages.tables
+        elif kind == "defer":
+            kinds = {job.kind for job in self.pages.jobs.values()}
+            life.defers.append((number, " and ".join(sorted(kinds))))
+        if kind in (*BEGINS, *TIER, "preempt", "ignore"):
+            self.decisions.append((event.step, Decision(kind, life.name, number)))
+
+    def _begin(self, event: Event, life: Life, number: int) -> None:
+        is_back = bool(life.stays) and event.kind == "resume"
+        tokens = life.known if is_back or life.prompt is None else life.prompt
+        stay = Stay(number, tokens, looked_up=life.looked_up or number, lookups=life.lookups)
+        life.looked_up, life.lookups, life.is_loaded = 0, (), False
+        hits = [effect for effect in event.effects if effect.kind == fx.HIT and effect.count]
+        stay.hits = sum(hit.count for hit in hits if hit.table == life.table)
+        if not self.history.is_v1:
+            moved = any(effect.kind == fx.MOVE for effect in event.effects)
+            stay.first = stay.computed = life.stays[-1].computed if moved and life.stays else 0
+        life.stays.append(stay)
+
+    def _end(self, life: Life, number: int, kind: str, is_kept: bool) -> None:
+        if kind == "preempt":
+            tokens = len(self._tokens(life.table)) if life.table is not None else 0
+            pending = life.high + 1 if life.high >= (life.prompt or 1) and not self.is_async else 0
+            life.known = max(life.known, tokens, pending)
+        else:
+            life.end, life.how = number, kind
+        if life.stays and life.stays[-1].end is None:
+            stay = life.stays[-1]
+            stay.end, stay.how, stay.is_kept = number, kind, is_kept
+            if kind == "preempt":  # whoever is preempted last may have wanted the blocks itself
+                self.victims.append(stay)
+                for victim in self.victims:
+                    victim.by = life.name
+            self._keep_contents(life, stay)
+
+    def _keep_contents(self, life: Life, stay: Stay) -> None:
+        """What the request looked for when it was admitted: its tokens may have come later."""
+        if not self.is_caching or life.table is None:
+            return
+        tokens = self._tokens(life.table)
+        known = tokens[: stay.num_tokens] if stay.num_tokens else tokens
+        stay.keys = tuple(self.history.contents.extend([], known))
+        stay.tail = tuple(known[len(stay.keys) * self.history.start.block_size :])
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _scheduled(self, event: Event, number: int) -> None:
+        queues = self.pages.queues
+        names = {queue: tuple(name for name, _ in waiting) for queue, waiting in queues.items()}
+        aside = tuple(name for queue in self.aside for name in names[queue])
+        waiting = names.get(WAITING, ())
+        free, step_number = self._free(), event.step or 0
+        step = Step(
+            step_number,
+            number,
+            waiting,
+            names.get(RUNNING, ()),
+            aside,
+            tuple((each.request, each.num_tokens, each.is_prompt) for each in event.scheduled),
+            free if self.before is None else self.before,
+            free,
+            tuple(decision for at, decision in self.decisions if at == event.step),
+            is_copying=bool(self.pages.jobs),
+            failed=event.error or "",
+        )
+        self._head(step)
+        self.history.steps.append(step)
+        self.decisions, self.before = [], None
+        self.last_step = max(self.last_step, step_number)
+        step.unfinished = frozenset(
+            request
+            for request, num_tokens, is_prompt in step.scheduled
+            if not self._computes(self._life(request, None), num_tokens, is_prompt)
+        )
+        self._copies(number)
+
+    def _head(self, step: Step) -> None:
+        """Note what the first that waits would need."""
+        if step.aside:
+            table = self._life(step.aside[0], None).table
+            step.aside_blocks = len(self.pages.tables.get(table, ())) if table is not None else 0
+        passed_over = step.of("defer")
+        loaded = [name for name in step.aside if self._life(name, None).is_loaded]
+        others = [name for name in step.waiting if name not in passed_over]
+        if not (heads := loaded + others):
+            return
+        step.head = head = heads[0]
+        life = self._life(head, None)
+        step.head_tokens = life.known
+        if loaded and life.table is not None:
+            step.head_hits = step.head_shared = len(self.pages.tables[life.table])
+            return
+        tokens = self.all_tokens.get(life.table, ()) if life.table is not None else ()
+        if not self.is_caching:
+            step.head_hits = 0
+        if not self.is_caching or not life.known or len(tokens) < life.known - 1:
+            return
+        contents, size = self.history.contents, self.history.start.block_size
+        wanted = contents.extend(self.wanted.setdefault(head, []), tokens[: life.known])
+        step.head_hits = 0
+        for key in wanted[: (life.known - 1) // size]:
+            if (block := contents.block_of(key)) is None:
+                break
+            step.head_hits += 1
+            step.head_shared += self.pages.refs[block] > 0
+
+    def _computes(self, life: Life, num_tokens: int, is_prompt: bool) -> bool:
+        """Note what a request computes; returns whether that is all it has, so that it samples."""
+        if not life.stays:
+            life.stays.append(Stay(len(self.history.numbers) - 1, life.known))
+        stay = life.stays[-1]
+        if self.history.is_v1:
+            end = self.pages.num_slots.get(life.table, 0) if life.table is not None else 0
+            start = end - num_tokens
+            if stay.first is None:
+                stay.first = max(start, 0)
+        else:
+            start = stay.computed
+            end = start + (num_tokens if is_prompt else 1)
+        life.twice += max(0, min(end, life.high) - max(start, 0))
+        life.high, stay.computed = max(life.high, end), max(stay.computed, end)
+        if life.table is not None:
+            life.known = max(life.known, len(self._tokens(life.table)))
+        stay.steps += 1
+        is_whole = end >= max(stay.num_tokens, 1)
+        stay.sampled += is_whole
+        return is_whole
+
+    def _copies(self, number: int) -> None:
+        """Count owned blocks whose content another owned block has too."""
+        now, refs = self.history.contents.now, self.pages.refs
+        if len(now) == self.history.contents.num_distinct:
+            return
+        owned = [key for block, (key, _) in now.items() if refs[block]]
+        self.history.most_copies = max(
+            self.history.most_copies, (len(owned) - len(set(owned)), number)
+        )
+
+    def finished(self, num_events: int) -> History:
+        """The history, once all events are read."""
+        history, pages = self.history, self.pages
+        history.num_events = num_events
+        history.reasons = [why(history, step) for step in history.steps]
+        for life in self.requests.values():
+            if life.stays and life.stays[-1].end is None:
+                self._keep_contents(life, life.stays[-1])
+        named = {block for ids in pages.tables.values() for block in ids}
+        named |= {block for job in pages.jobs.values() for pair in job.blocks for block in pair}
+        if history.start.tier is None and not self.is_async:
+            owned = (block for block, count in enumerate(pages.refs) if count)
+            free = {pages.null_block}
+            history.pinned = tuple(block for block in owned if block not in named | free)
+        return history

@@ -1,0 +1,162 @@
+"""Requests that nothing will ever serve: too large for the pool, or in a queue that is stuck."""
+
+from pagesim.explain.finding import Finding
+from pagesim.explain.history import History, Step
+from pagesim.explain.words import names, number, who
+from pagesim.journal.effects import Name
+
+
+def never_fits(history: History) -> list[Finding]:
+    """V1 ignores nobody: a request larger than the pool waits at the head of its queue forever."""
+    blocked: dict[Name, list[int]] = {}
+    for index, reason in enumerate(history.reasons):
+        if reason is not None and reason.kind == "never":
+            blocked.setdefault(reason.request, []).append(index)
+    return [_too_large(history, name, steps) for name, steps in blocked.items()]
+
+
+def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
+    life, first = history.requests[name], history.steps[blocked[0]]
+    last = history.steps[blocked[-1]]
+    behind = _behind(last, name)
+    reason = history.reasons[blocked[-1]]
+    need, usable = (reason.need, reason.free) if reason else (0, 0)
+    has_run = bool(life.stays)
+    needs = f"{who(name)}, which needs {number(need, 'block')}; the pool has {usable:,}"
+    title = f"Nothing can serve {needs}"
+    if behind:
+        title = f"{names(behind)} waited behind {needs}"
+    how = f"It has {number(life.known, 'token')}"
+    if has_run:
+        how += f", of which {life.prompt:,} were its prompt" if life.prompt else ""
+        how += "; it outgrew the pool, preempted itself, and cannot come back"
+    detail = (
+        f"{how}. For {number(len(blocked), 'step')} it was first in the queue, and vLLM V1 neither "
+        "drops it nor looks past it."
+    )
+    if need == usable + 1:
+        detail += " One block fewer would do: V1 keeps block 0 of the pool for itself."
+    change = "give the pool more memory, or lower max_model_len so that such requests are refused"
+    is_there = life.end is None
+    cost = {"requests starving": 1 + len(behind)} if is_there else {}
+    return Finding(
+        "w09" if has_run else "w08",
+        title,
+        detail,
+        cost | {"steps lost": len(blocked)},
+        (first.event + 1, last.event + 1),
+        change,
+        (name, *behind),
+    )
+
+
+def _behind(step: Step, name: Name) -> tuple[Name, ...]:
+    """Who waits behind a request."""
+    return step.waiting[step.waiting.index(name) + 1 :] if name in step.waiting else ()
+
+
+def is_stuck(history: History, index: int) -> bool:
+    """Whether a step computes nothing, and nothing that is under way can change that."""
+    step = history.steps[index]
+    waits = step.waiting or step.aside
+    if step.scheduled or step.running or step.decisions or step.is_copying or step.failed:
+        return False
+    before = history.steps[index - 1] if index else None
+    is_async = history.settings.get("async_scheduling") is not False and history.is_v1
+    return bool(waits) and not (is_async and before is not None and before.scheduled)
+
+
+def stuck(history: History) -> list[Finding]:
+    """Nothing runs and nothing is copied, and yet nobody is admitted."""
+    found = []
+    indices = [i for i in range(len(history.steps)) if is_stuck(history, i)]
+    seen: dict[Name, list[int]] = {}
+    for index in indices:
+        step, reason = history.steps[index], history.reasons[index]
+        head = reason.request if reason else (*step.aside, *step.waiting)[0]
+        if reason is None or reason.kind != "never":
+            seen.setdefault(head, []).append(index)
+    for head, steps in seen.items():
+        step = history.steps[steps[-1]]
+        free, is_swapped = step.free, head in step.aside
+        waiting = [name for name in (*step.aside, *step.waiting) if name != head]
+        title = f"{who(head)} waits forever, and nothing runs"
+        if waiting:
+            title = f"{names(waiting)} and {who(head)} wait forever, and nothing runs"
+        detail = (
+            f"{free:,} of {number(history.usable, 'block')} are free, and {_why(history, step)}. "
+            f"{number(len(steps), 'step')} computed nothing."
+        )
+        found.append(
+            Finding(
+                _quirk(history, head, is_swapped),
+                title,
+                detail,
+                {"requests starving": 1 + len(waiting), "steps lost": len(steps)},
+                (history.steps[steps[0]].event + 1,),
+                _change(history, is_swapped),
+                (head, *waiting),
+            )
+        )
+    return found
+
+
+def _quirk(history: History, head: Name, is_swapped: bool) -> str | None:
+    if is_swapped and not history.is_v1:
+        life, budget = history.requests[head], history.number("max_num_batched_tokens")
+        rest = life.known - (life.stays[-1].computed if life.stays else 0)
+        return "q18" if budget is not None and rest > budget else "q16"
+    return "w28" if history.is_v1 and history.blocks(1) is None else None
+
+
+def _why(history: History, step: Step) -> str:
+    if not history.is_v1 and step.aside:
+        head = history.requests[step.aside[0]]
+        budget = history.number("max_num_batched_tokens")
+        rest = head.known - (head.stays[-1].computed if head.stays else 0)
+        held = f"{who(head.name)} has {number(step.aside_blocks, 'block')} on the CPU"
+        if budget is not None and rest > budget:
+            return f"{held}, and {number(rest, 'token')} of its prompt left; a step has {budget:,}"
+        return f"{held}; the watermark of {history.watermark:,} must stay free when they return"
+    return f"{who(step.head) if step.head is not None else 'the head of the queue'} does not fit"
+
+
+def _change(history: History, is_swapped: bool) -> str:
+    if is_swapped:
+        return "raise max_num_batched_tokens or lower the watermark; or recompute instead of swap"
+    return "give the pool more memory, or lower max_model_len"
+
+
+def ignored(history: History) -> list[Finding]:
+    """V0 drops a request that can never fit."""
+    lives = [life for life in history.requests.values() if life.how == "ignore"]
+    if not lives:
+        return []
+    grown = [life for life in lives if life.stays]
+    longest = max(life.known for life in lives)
+    title = f"{names([life.name for life in lives])} {'was' if len(lives) == 1 else 'were'} dropped"
+    limits = [history.number("max_model_len"), history.number("max_num_batched_tokens")]
+    allowed = ", ".join(
+        f"{name} is {limit:,}"
+        for name, limit in zip(("max_model_len", "max_num_batched_tokens"), limits, strict=True)
+        if limit is not None
+    )
+    detail = (
+        f"The longest has {number(longest, 'token')}; the pool has "
+        f"{history.usable * history.start.block_size:,} slots, less a watermark of "
+        f"{history.watermark:,} blocks{', and ' if allowed else ''}{allowed}."
+    )
+    if grown:
+        what = f"{names([life.name for life in grown])} had run, and outgrew the pool"
+        detail += f" {what}."
+    return [
+        Finding(
+            "q19" if grown else None,
+            f"{title}: vLLM V0 ignores what can never fit",
+            detail,
+            {"requests starving": len(lives)},
+            tuple((life.end or 0) + 1 for life in lives),
+            "give the pool more memory, or refuse such prompts before they reach the scheduler",
+            tuple(life.name for life in lives),
+        )
+    ]
