@@ -38,7 +38,6 @@ _FIELDS = {
 _PATTERNS = {name: re.compile(rf"(?:{text}): {_NUMBER}") for name, text in _FIELDS.items()}
 _USAGE = re.compile(rf"([A-Z]{{3}}) KV cache usage: {_NUMBER}%")
 _ENGINE = re.compile(r"Engine ([0-9]{3,6}): $")
-_AGGREGATED = re.compile(r"([0-9]{1,6}) Engines Aggregated: $")
 _FETCH = re.compile(r"KV fetch: ([0-9]{1,9}) waiting to start, ([0-9]{1,9}) in progress")
 
 
@@ -46,7 +45,7 @@ _FETCH = re.compile(r"KV fetch: ([0-9]{1,9}) waiting to start, ([0-9]{1,9}) in p
 class Stats:
     """What one line says; usage and hit rates in percent, None if they are not in it.
 
-    ``engine`` is the number of a data-parallel replica, -1 for all of them in one line.
+    ``engine`` is the number of a data-parallel replica; one line for all of them counts as 0.
     """
 
     version: str
@@ -100,7 +99,7 @@ def _stats(before: str, text: str) -> Stats | None:
     cpu = usages.get("CPU") if version == "v0" else None
     return Stats(
         version,
-        -1 if _AGGREGATED.search(before[-40:]) else number,
+        number,
         found["prompt"],
         found["generation"],
         int(found["running"]),
