@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 BEGIN = "Avg prompt throughput"
-HITS = re.compile(r"Prefix cache hit rate: GPU: (?P<hits>[0-9]{1,3}(?:\.[0-9]{1,6})?)%")
+_RATE = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%"
+HITS = re.compile(rf"Prefix cache hit rate: GPU: {_RATE}, CPU: {_RATE}")
+"""V0's line for the hit rates; on a server without a GPU, only the second one counts."""
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
 _FIELDS = {

@@ -81,7 +81,7 @@ class LogStory:
         if BEGIN in text:
             self._stats(text)
         elif (hits := HITS.search(text)) is not None:
-            self._hits(float(hits["hits"]))
+            self._hits(max(map(float, hits.groups())))
         elif self.others < MOST_OTHERS:
             self.others += 1
             self._other(text)

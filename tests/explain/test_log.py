@@ -180,6 +180,8 @@ def test_nothing_is_found() -> None:
     old = v0(1, 0, 5.0).replace("prompt throughput: 0.0", "prompt throughput: 80.0")
     assert "prefix cache" in only(*[old, rates.format("0.00")] * 3).title
     assert found(*[old, rates.format("21.43")] * 3) == []
+    cpu = rates.format("0.00").replace("CPU: 0.00", "CPU: 90.00")
+    assert found(*[old, cpu] * 3) == []
 
 
 def test_blocks_without_requests() -> None:
