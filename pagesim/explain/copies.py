@@ -27,7 +27,7 @@ def equal(history: History) -> list[Finding]:
 
 
 def pinned(history: History) -> list[Finding]:
-    """Blocks that have an owner, though no table names them: they are lost until a restart."""
+    """Blocks that have an owner, though no request has them: they are lost until a restart."""
     if not (blocks := history.pinned):
         return []
     cpu = [block for block in blocks if block >= history.start.num_gpu_blocks]
@@ -38,8 +38,9 @@ def pinned(history: History) -> list[Finding]:
         Finding(
             "q20" if cpu and gone else None,
             f"{number(len(blocks), 'block')} of {where} belong to nobody, and are never free again",
-            f"At the end of the run no table names {shown}, and yet they have an owner. In vLLM V0 "
-            "this is what a swapped request leaves that is dropped because it can never return.",
+            f"Their requests are gone, and yet the blocks {shown} have an owner at the end of the "
+            "run. In vLLM V0 a swapped request leaves them that is dropped because it can never "
+            "return.",
             {"blocks unusable": len(blocks)},
             (history.num_events,),
             "restart the engine; recompute instead of swap, or lower max_model_len",
