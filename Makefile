@@ -10,6 +10,8 @@ E2E_ARGS ?=
 FIGURES_ARGS ?=
 PINS_ARGS ?=
 JOBS ?= 2
+# Where `make kit` writes.
+KIT ?= dist/kit
 
 ifeq ($(OS),Windows_NT)
 PY := .venv/Scripts/python.exe
@@ -30,7 +32,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides check
+.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -137,6 +139,15 @@ slides: $(STAMP) $(REVEAL)/dist/reveal.js ## the committed chapters as reveal.js
 
 site: $(STAMP) ## the committed chapters as static pages in site/, players alive
 	$(PY) -m tools.course.site
+
+kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in any language (KIT=folder)
+	rm -rf '$(KIT)/recordings' '$(KIT)/traps' '$(KIT)/example'
+	mkdir -p '$(KIT)/recordings/v0'
+	cp -R LICENSE NOTICE kit/README.md kit/FORMAT.md kit/TRAPS.md kit/check.py kit/traps kit/example '$(KIT)'
+	cp tests/data/*-*-[0-9][0-9][0-9].jsonl.gz '$(KIT)/recordings/v0'
+	cp -R tests/data/v1 tests/data/v1_groups tests/data/v1_offload '$(KIT)/recordings'
+	cp pagesim/exercises/ch09/recordings/*.jsonl.gz '$(KIT)/recordings/v1'
+	rm -f '$(KIT)/recordings/v1_groups/sizing-cases.jsonl.gz'
 
 check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
 	@for step in lint test notebooks gate figures cluster e2e; do \

@@ -1,4 +1,4 @@
-// How the player's script is checked: make lint, where `make web-setup` has been run.
+// How the player's script and the kit's example are checked: make lint, where `make web-setup` has been run.
 
 const browser = [
   "atob",
@@ -65,7 +65,7 @@ export default [
     rules,
   },
   {
-    files: ["pagesim/player/bundle.mjs"],
+    files: ["pagesim/player/bundle.mjs", "kit/example/simulator.mjs"],
     languageOptions: { globals: { process: "readonly", URL: "readonly" } },
     rules,
   },

@@ -15,6 +15,7 @@ from pagesim.sizing import PRESETS, ModelSpec, size_v1
 from pagesim.studies import (
     crossover,
     eviction,
+    gauge,
     group_hits,
     group_waste,
     paper,
@@ -168,6 +169,20 @@ def _watermark() -> Picture:
     return figures.spread(watermark.figure(), title=title)
 
 
+def _gauge() -> Picture:
+    lengths = (gauge.SHORT, gauge.LONG)
+    found = {f"Prompts of {tokens} tokens": gauge.steady(tokens) for tokens in lengths}
+    notes = [
+        f"{gauge.A_STEP} requests arrive before each step, with {gauge.OUTPUT} output tokens each "
+        f"(assumed). The pool is full while a step runs, and measured after it. Published: "
+        f"{gauge.PUBLISHED['usage']} % of the blocks and {gauge.PUBLISHED['slots']} % of the slots "
+        f"with short prompts, and at most {gauge.PUBLISHED['apart']} points apart with long ones "
+        f"({gauge.SOURCE}).",
+    ]
+    title = "A gauge that counts blocks does not say how full they are"
+    return figures.engine_metrics(found, title=title, notes=notes)
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "block_layout": lambda: figures.block_layout(
         forked_and_swapped(),
@@ -195,6 +210,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "copies": _copies,
     "eviction": _eviction,
     "watermark": _watermark,
+    "gauge": _gauge,
 }
 """By name, in the order in which they are drawn."""
 

@@ -15,7 +15,7 @@ from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.lesson import predict, score
 from pagesim.lesson.explore import explore
 from pagesim.sizing import ModelSpec, Pool
-from pagesim.story import Story
+from pagesim.story import Engine, Story
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, compare, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
@@ -30,7 +30,7 @@ from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 if TYPE_CHECKING:
-    from pagesim import exercises, v1, workload
+    from pagesim import exercises, quirks, v1, workload
     from pagesim.simulation import Simulation, simulate
     from pagesim.simulation.cell import simulate_cell
     from pagesim.studies.cells import CellResult
@@ -46,6 +46,7 @@ _LATER = {
     "simulate": "pagesim.simulation",
     "simulate_cell": "pagesim.simulation.cell",
     "sweep": "pagesim.studies.sweep",
+    "what_if": "pagesim.decision",
 }
 
 __all__ = ["BlockAllocator", "CpuGpuBlockAllocator", "Device", "NaiveBlock", "NaiveBlockAllocator"]
@@ -53,13 +54,14 @@ __all__ += ["BlockTable", "PrefixCachingBlock", "PrefixCachingBlockAllocator", "
 __all__ += ["AllocStatus", "CacheConfig", "Scheduler", "SchedulerConfig"]
 __all__ += ["Logprob", "SelfAttnBlockSpaceManager", "Sequence", "SequenceGroup", "SequenceStatus"]
 __all__ += ["Event", "Question", "State", "Timeline", "TimelineError", "compare", "load", "record"]
-__all__ += ["CellResult", "Simulation", "Sweep", "simulate", "simulate_cell", "sweep", "workload"]
-__all__ += ["ModelSpec", "NoFreeBlocksError", "Pool", "Story", "UsageError", "v1"]
+__all__ += ["CellResult", "Simulation", "Sweep", "simulate", "simulate_cell", "sweep", "what_if"]
+__all__ += ["Engine", "ModelSpec", "NoFreeBlocksError", "Pool", "Story", "UsageError", "quirks"]
+__all__ += ["v1", "workload"]
 __all__ += ["exercises", "explore", "predict", "score"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("exercises", "v1", "workload"):
+    if name in ("exercises", "quirks", "v1", "workload"):
         return import_module(f"pagesim.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'pagesim' has no attribute {name!r}")

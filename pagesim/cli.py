@@ -36,7 +36,7 @@ def cli(context: click.Context) -> None:
 
 COMMANDS = (
     *("compare", "doctor", "exercises", "explain", "fit", "generate", "grade"),
-    *("offload", "play", "replay", "simulate", "size", "sweep", "waste"),
+    *("offload", "play", "quirks", "replay", "simulate", "size", "sweep", "waste", "whatif"),
 )
 for name in COMMANDS:
     cli.add_command(getattr(import_module(f"pagesim.commands.{name}"), name))

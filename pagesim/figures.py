@@ -26,6 +26,8 @@ from pagesim.figures.charts.beside import beside
 from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.charts.block_size_sweep import block_size_sweep
 from pagesim.figures.charts.copies import copies
+from pagesim.figures.charts.decision import decision
+from pagesim.figures.charts.engine_metrics import engine_metrics
 from pagesim.figures.charts.hit_rates import hit_rates
 from pagesim.figures.charts.kv_groups import kv_groups
 from pagesim.figures.charts.kv_size import kv_size
@@ -43,8 +45,16 @@ from pagesim.figures.film import film
 from pagesim.figures.style import Picture
 
 __all__ = ["Picture", "alt_text", "film", "save", "show"]
-__all__ += ["access_map", "block_layout", "pool_map", "roofline", "thread_map"]
-__all__ += ["batch_size", "beside", "block_size_sweep", "copies", "hit_rates", "kv_groups"]
+__all__ += ["access_map", "block_layout", "decision", "pool_map", "roofline", "thread_map"]
+__all__ += [
+    "batch_size",
+    "beside",
+    "block_size_sweep",
+    "copies",
+    "engine_metrics",
+    "hit_rates",
+    "kv_groups",
+]
 __all__ += ["kv_size", "load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits"]
 __all__ += ["sharing", "spread"]
 

@@ -39,7 +39,6 @@ CHAPTERS = {
     "v0": "ch02",
     "v0/scheduling": "ch07",
     "v1": "ch07",
-    "v1/test_quirks_cache.py": "ch06",
     "v1/test_request.py": "ch06",
     "workload": "ch01",
     "workload/test_token_ids.py": "ch06",

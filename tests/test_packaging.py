@@ -23,7 +23,7 @@ pytestmark = pytest.mark.ch00
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-OTHERS = "bench coverage help lab lint-player nightly pins site slides web check"
+OTHERS = "bench coverage help kit lab lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
 
 
@@ -110,7 +110,9 @@ def test_licence_and_notice(project: dict[str, Any]) -> None:
         assert "0.6.4.post1" in read(name) and "Apache" in read(name)
 
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = ["README.md"]
+PAGES += [f"{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("docs/**/*.md"))]
+PAGES += [f"kit/{path.name}" for path in sorted((ROOT / "kit").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES)

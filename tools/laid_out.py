@@ -18,7 +18,7 @@ FOLDERS = ("kernels", "figures")
 def places() -> dict[Path, Path]:
     """Where each file of a wheel is in the clone."""
     found = {}
-    for name in ("pagesim", "tools", *FOLDERS):
+    for name in ("pagesim", "tools", "kit", *FOLDERS):
         inside = Path("pagesim", name) if name in FOLDERS else Path(name)
         for path in sorted((ROOT / name).rglob("*.py*")):
             if path.suffix != ".pyc":

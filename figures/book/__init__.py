@@ -15,7 +15,7 @@ NAMES = (
     *("decode_step", "server", "address", "five_kinds", "table_walk", "online_softmax"),
     *("warp_bytes", "cuda_stages", "batching", "two_pools", "hash_tree", "merge", "gpu_memory"),
     *("raw_buffer", "fork_tree", "word_loop", "word_path", "v0_v1", "waves", "fused", "queue_ends"),
-    *("layer_kinds", "shrinking_hit", "state_block", "copy_or_move", "arc_lists"),
+    *("layer_kinds", "shrinking_hit", "state_block", "copy_or_move", "arc_lists", "not_now"),
 )
 BOOK: dict[str, Callable[[], Picture]] = {
     name: getattr(import_module(f"pagesim.figures.book.{name}"), name) for name in NAMES

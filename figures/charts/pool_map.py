@@ -70,7 +70,8 @@ class Grid:
         return Box(self.x + column * self.w, self.y + row * self.h, self.w, self.h)
 
 
-def _grids(cache: CacheView, top: float) -> list[Grid]:
+def grids(cache: CacheView, top: float) -> list[Grid]:
+    """Where the pools' cells are, below each other."""
     total = cache.state.num_blocks
     largest = max(map(len, cache.pools.values()))
     room = style.WIDTH - 2 * MARGIN - RULER
@@ -83,26 +84,32 @@ def _grids(cache: CacheView, top: float) -> list[Grid]:
     # A round number of eighths keeps the coordinates, and so the file, short.
     w = int(8 * min(room / columns, 30.0)) / 8
     h = min(w, max(LABELLED_H, 8 * int(ROOMY_HEIGHT / ceil(total / columns)) / 8))
-    grids = []
+    found: list[Grid] = []
     for name, ids in cache.pools.items():
-        grids.append(Grid(name, ids, MARGIN + RULER, top + HEADING, w, h, columns, labelled))
-        top = grids[-1].bottom + 8
-    return grids
+        found.append(Grid(name, ids, MARGIN + RULER, top + HEADING, w, h, columns, labelled))
+        top = found[-1].bottom + 8
+    return found
 
 
 def draw_map(cache: CacheView, framed: Collection[int], title: str | None) -> Picture:
     """The map on a sheet of its own."""
-    grids = _grids(cache, MARGIN + (22.0 if title else 0.0))
-    legend = grids[-1].bottom + 6
-    lines = min(ceil(len(cache.tables) / _legend_columns(cache)), LEGEND_ROWS)
-    figure, sheet = blank(style.WIDTH, legend + 22 + lines * LEGEND_ROW + MARGIN, title)
-    for grid in grids:
-        _draw_grid(sheet, cache, grid, framed)
-    _draw_legend(sheet, cache, legend, grids[0].labelled, bool(framed))
+    placed = grids(cache, MARGIN + (22.0 if title else 0.0))
+    legend = placed[-1].bottom + 6
+    figure, sheet = blank(style.WIDTH, legend + legend_height(cache) + MARGIN, title)
+    for grid in placed:
+        draw_grid(sheet, cache, grid, framed)
+    draw_legend(sheet, cache, legend, placed[0].labelled, bool(framed))
     return figure
 
 
-def _draw_grid(sheet: Sheet, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
+def legend_height(cache: CacheView) -> float:
+    """How high the legend is."""
+    lines = min(ceil(len(cache.tables) / _legend_columns(cache)), LEGEND_ROWS)
+    return 22 + lines * LEGEND_ROW
+
+
+def draw_grid(sheet: Sheet, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
+    """One pool: its heading, its cells and their labels."""
     hatch = style.hatch_of(cache, grid.ids.start)
     free = len(cache.waiting.intersection(grid.ids))
     text = f"{grid.name} pool: {len(grid.ids)} blocks, {len(grid.ids) - free} in use, {free} free"
@@ -196,7 +203,8 @@ def _legend_columns(cache: CacheView) -> int:
     return max(1, int((style.WIDTH - 2 * MARGIN) / (widest + 27)))
 
 
-def _draw_legend(sheet: Sheet, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
+def draw_legend(sheet: Sheet, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
+    """What the signs mean, and how many blocks each sequence has."""
     entries = ["fill height: slots with tokens", "blank: free"]
     other = list(cache.pools)[1:]
     entries += [f"hatched: {', '.join(other)}"] if other else []

@@ -1,4 +1,4 @@
-"""`pagesim explain`: what went wrong in a recorded run, what it cost, and what to change."""
+"""`pagesim explain`: what went wrong in a recorded run or a log, and what to change."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     help="The part of a recording of vLLM, counted from 1.  [default: the longest]",
 )
 def explain(file: Path, request: str | None, out: Path | None, part: int | None) -> Answer:
-    """Say what went wrong in a recorded run, worst first.
+    """Say what went wrong in a run or a log, worst first.
 
-    FILE is a recorded run, as run.save or simulate --record writes it, or a recording of vLLM (see
-    replay). Each finding says which requests it concerns, what it cost and what to change. With
-    --request, the answer is the story of one request instead: why it waited, what it found cached,
-    and who took the blocks that it missed. With -o, the report is also a page whose findings open
-    the player at their step. Exit code 0 whether or not there are findings, 2 when FILE cannot be
-    used.
+    FILE is a recorded run, as run.save or simulate --record writes it, a recording of vLLM (see
+    replay), or a log of vLLM. Each finding says which requests it concerns, what it cost and what
+    to change. For a log, the report also says what its figures mean. With --request, the answer is
+    the story of one request instead: why it waited, what it found cached, and who took the blocks
+    that it missed. With -o, the report is also a page whose findings open the player at their step.
+    Exit code 0 whether or not there are findings, 2 when FILE cannot be used.
     """
     if (kind := _format(file)) is None:
         return _log(file, request, out, part)
@@ -74,21 +74,22 @@ def _format(file: Path) -> str | None:
 
 def _log(file: Path, request: str | None, out: Path | None, part: int | None) -> Answer:
     """What a log of vLLM says."""
-    from importlib import import_module
-    from importlib.util import find_spec
+    import gzip
+    import zlib
 
-    if find_spec("pagesim.explain.log") is None:
-        raise BadInput(f"{file}: neither a recorded run nor a recording of vLLM")
+    from pagesim.explain.log import explain_file
+
     if (request, out, part) != (None, None, None):
-        raise BadInput(f"{file} is a log: --request, -o and --part need a recorded run")
-    from pagesim.explain.report import printed
-    from pagesim.files.jsonl import numbered_lines
-
-    with blaming(file, ValueError):
-        lines = [raw.decode(errors="replace") for _, raw in numbered_lines(str(file), ValueError)]
-    found = import_module("pagesim.explain.log").explain_log(lines)
-    text = printed(found) or "Nothing in this log tells of trouble."
-    return Answer(True, text, {"path": str(file), "findings": [each.as_dict() for each in found]})
+        raise BadInput(f"{file} is no recorded run: --request, -o and --part need one")
+    is_packed = file.suffix == ".gz"
+    with blaming(file, ValueError, EOFError, zlib.error), open(file, "rb") as raw:
+        report = explain_file(gzip.GzipFile(fileobj=raw) if is_packed else raw)
+    if not report.known:
+        raise BadInput(
+            f"{file}: neither a recorded run, nor a recording of vLLM, nor a log with a line about "
+            "its cache"
+        )
+    return Answer(True, report.text(), {"path": str(file)} | report.as_dict())
 
 
 def _run(file: Path, kind: str, part: int | None) -> Timeline:

@@ -35,6 +35,11 @@ NAMED = 5
 )
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
+    "--steps",
+    type=OUTPUT_FILE,
+    help="paged and v1: write a CSV file with what vLLM would log after each step.",
+)
+@click.option(
     "--kv-events",
     type=OUTPUT_FILE,
     help="v1: write what a router would hear, as JSON lines: the blocks stored and removed.",
@@ -60,6 +65,7 @@ def simulate(
     record: Path | None,
     page: Path | None,
     requests: Path | None,
+    steps: Path | None,
     kv_events: Path | None,
     residency: float | None,
     compare: str | None,
@@ -98,6 +104,7 @@ def simulate(
         means = on.keywords(engine, given(options, *both) if compare else given(options))
         means |= {"saturated": saturated, "record": record}
         if name == policy:
+            means |= {"metrics": steps is not None}
             means |= {"kv_events": kv_events is not None, "residency": residency}
         if name != UNIFORM:
             return run_through(workload, policy=name, **means)
@@ -113,7 +120,7 @@ def simulate(
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
-    outputs = {"requests_csv": requests, "record": record, "page": page}
+    outputs = {"requests_csv": requests, "steps_csv": steps, "record": record, "page": page}
     return _answer(run, other, words, outputs | {"kv_events_jsonl": kv_events})
 
 
@@ -141,6 +148,9 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
     if key == "requests_csv":
         run.requests.save_csv(path)
         return "has one row per request."
+    if run.metrics is not None and key == "steps_csv":
+        run.metrics.save_csv(path)
+        return "has one row per step, as vLLM would log it."
     if run.kv_events is not None and key == "kv_events_jsonl":
         run.kv_events.save(path)
         return "has what a router would hear."
@@ -184,6 +194,13 @@ def describe(run: Simulation) -> list[str]:
         for medium, stored in heard["stored"].items():
             removed = heard["removed"].get(medium, 0)
             lines.append(f"KV events: {stored} blocks stored on the {medium}, {removed} removed")
+    if "metrics" in summary:
+        measured = summary["metrics"]
+        names = {"usage": "usage of the blocks", "slots": "slots with a token"}
+        shares = {name: measured[name]["median"] for name in names}
+        said = [f"{words} {100 * shares[n]:.1f} %" for n, words in names.items() if shares[n]]
+        rate = f"; prefix hit rate {100 * max(measured['hit_rate'], 0):.1f} %"
+        lines.append(f"after a step, in the median: {', '.join(said)}{rate} at the end")
     if "residency" in summary:
         lived = summary["residency"]
         shown = ("lifetime", "idle", "reuse_gaps")

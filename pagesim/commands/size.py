@@ -1,7 +1,5 @@
 """`pagesim size`: the blocks and tokens that a model's KV cache has in an amount of memory."""
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -15,22 +13,39 @@ from pagesim.commands.common import (
     answering,
     blaming,
 )
-from pagesim.commands.size_rows import lines_of, value_of
+from pagesim.commands.size_case import (
+    AMOUNT,
+    gain_of_fp8,
+    size_of,
+    verdict_of,
+    verdict_of_lines,
+    without_latents,
+)
+from pagesim.commands.size_lines import lengths, with_facts
+from pagesim.commands.size_rows import lines_of, lines_of_log, value_of, value_of_log
 from pagesim.errors import UsageError
-from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
-from pagesim.sizing.amount import parse_bytes
-from pagesim.sizing.fp8 import fp8_gain
-from pagesim.sizing.v0 import kv_cache_memory
+from pagesim.sizing.start_lines import Facts, read_start_lines
 
 COUNT = click.IntRange(1, 2**31)
 LENGTH = click.IntRange(-1, 2**31)
-AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain bytes"
 
 
 @answering("pagesim size --model qwen2-1.5b --memory 38.48GiB")
 @click.option("--model", help="The name of a known model, such as llama-3.1-8b.")
 @click.option("--config", type=INPUT_FILE, help="The config.json of any other model.")
 @click.option("--memory", help=f"Memory for the cache on each GPU: {AMOUNT}.")
+@click.option(
+    "--line",
+    multiple=True,
+    help="A line that vLLM logged, such as 'GPU KV cache size: 76,640 tokens'. May be repeated; "
+    "needs no model.",
+)
+@click.option(
+    "--length",
+    callback=lengths,
+    help="Also say how many requests of these lengths fit: 2000,1000+4000 (tokens, or a prompt and "
+    "its output).",
+)
 @click.option("--engine", default="v1", help="The engine of vLLM: v0 or v1.")
 @click.option("--gpu-memory", help="Instead of --memory: the memory of the whole GPU.")
 @click.option(
@@ -63,6 +78,18 @@ AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain 
     type=COUNT,
     default=1,
     help="Number of GPUs among which the layers are divided.",
+)
+@click.option(
+    "--data-parallel-size",
+    "-dp",
+    type=COUNT,
+    default=1,
+    help="Number of replicas, each with GPUs and a cache of its own.",
+)
+@click.option(
+    "--max-num-seqs",
+    type=COUNT,
+    help="Also say what so many sequences can use at most.  [default: none]",
 )
 @click.option(
     "--max-model-len",
@@ -101,6 +128,11 @@ AMOUNT = "24GiB, 80GB, 38.48GiB (a rounded amount stands for a range), or plain 
     is_flag=True,
     help="Give all layers the same blocks, as if none had a window or chunks (v1).",
 )
+@click.option(
+    "--mla/--no-mla",
+    default=True,
+    help="Keep latent vectors; without (v0), the keys and values of all heads, as 0.6.4 did.",
+)
 @click.option("--swap-space", type=float, help="GiB of CPU memory per GPU for swapping (v0).")
 @click.option(
     "--num-gpu-blocks-override", type=COUNT, help="Number of blocks, regardless of the memory."
@@ -115,19 +147,30 @@ def size(**options: Any) -> Answer:
     """Say how many blocks, tokens and sequences a KV cache holds.
 
     The names of the options are vLLM's. All figures are for one GPU: the one that stores the most.
-    An amount such as 38.48GiB, as vLLM prints it, is rounded, so the result is a range. Exit code 2
-    when the model cannot be split over that many GPUs, or when not even one block fits, or (v1) no
-    sequence of --max-model-len tokens.
+    An amount such as 38.48GiB, as vLLM prints it, is rounded, so the result is a range. If a
+    sequence of --max-model-len or a request of --length does not fit, the first lines say what is
+    missing and what to change, and the exit code is 1. It is 2 when the model cannot be split over
+    that many GPUs, or when not even one block fits.
     """
     out = options["out"]
     if out is not None and out.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
     try:
-        found = _size(options)
-        value = value_of(found, options) | {"fp8_gain": _fp8_gain(found, options)}
+        facts = read_start_lines(options["line"])
+        options = with_facts(options, facts, _given())
+        if options["model"] is None and options["config"] is None and facts:
+            if out is not None:
+                raise BadInput("-o draws the groups of a model: give --model or --config")
+            return _answer_of_lines(facts, options)
+        found = size_of(options, facts)
+        value = value_of(found, options) | {"fp8_gain": gain_of_fp8(found, options, facts)}
+        verdict = verdict_of(found, options, facts)
     except (UsageError, TypeError, OSError) as error:
         raise BadInput(str(error)) from error
-    lines = lines_of(found, value)
+    value |= verdict.value()
+    lines = lines_of(found, value, verdict)
+    if latent := without_latents(found, options, facts):
+        lines.append(f"With latent vectors: {latent}.")
     if out is not None:
         from pagesim import figures
 
@@ -135,80 +178,19 @@ def size(**options: Any) -> Answer:
             figures.save(figures.kv_groups(found), out)
         value["out"] = str(out)
         lines.append(f"{out} shows the groups.")
-    return Answer(True, "\n".join(lines), value)
+    asked = options["max_model_len"] is not None or bool(options["length"])
+    return Answer(verdict.fits or not asked, "\n".join(lines), value)
 
 
-def _flags(size_of: Callable[..., CacheSize]) -> Options:
-    """The options that it takes under the same names, and their defaults."""
-    given = inspect.signature(size_of).parameters.values()
-    return {one.name: one.default for one in given if one.kind is one.KEYWORD_ONLY}
+def _given() -> set[str]:
+    """The options that are on the command line."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    return {name for name in context.params if context.get_parameter_source(name) != default}
 
 
-FLAGS, ALL_FLAGS = _flags(size_v0), _flags(size_v1)
-V1_FLAGS = {flag: ALL_FLAGS[flag] for flag in ALL_FLAGS if flag not in FLAGS}
-SHARED = ("max_model_len", "max_num_batched_tokens")
-"""Those among them that also say something of V0, or do no harm there."""
-
-
-def _size(options: Options) -> CacheSize:
-    engine = options["engine"]
-    if engine not in ("v0", "v1"):
-        raise BadInput(f"--engine must be v0 or v1, not {engine!r}")
-    if options["max_model_len"] == 0:
-        raise BadInput("--max-model-len must be -1 or at least 1, not 0")
-    name, config = options["model"], options["config"]
-    if (name is None) == (config is None):
-        raise BadInput("give one of --model NAME and --config PATH")
-    model = ModelSpec.from_config(config) if config else ModelSpec.preset(name)
-    if engine == "v1":
-        return size_v1(model, _memory(options), **{flag: options[flag] for flag in ALL_FLAGS})
-    for flag, default in V1_FLAGS.items():
-        if flag not in SHARED and options[flag] != default:
-            raise BadInput(f"--{flag.replace('_', '-')} is for --engine v1")
-    if options["max_model_len"] == -1:
-        raise BadInput("--max-model-len -1 is for --engine v1")
-    return size_v0(model, _memory(options), **{flag: options[flag] for flag in FLAGS})
-
-
-def _fp8_gain(found: CacheSize, options: Options) -> list[float] | None:
-    """The factor for the longest sequences and for those of one block; None if there is none."""
-    length = found.max_model_len
-    given = options["num_gpu_blocks_override"], options["kv_cache_dtype"]
-    if found.engine == "v0" or length is None or given != (None, "auto"):
-        return None
-    flags = {flag: options[flag] for flag in ALL_FLAGS} | {"max_model_len": None}
-    try:
-        return [
-            fp8_gain(found.model, _memory(options), tokens, **flags)
-            for tokens in (length, min(found.block_size, length))
-        ]
-    except UsageError:
-        return None
-
-
-def _memory(options: Options) -> ByteRange:
-    memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
-    if memory is not None and card is not None:
-        raise BadInput(
-            "give one of --memory, for the cache alone, and --gpu-memory, for the whole GPU"
-        )
-    share = options["gpu_memory_utilization"]
-    if card is None:
-        if peak is not None or share is not None:
-            raise BadInput("--peak and --gpu-memory-utilization belong to --gpu-memory")
-        if memory is not None:
-            return parse_bytes("--memory", memory)
-        if options["num_gpu_blocks_override"] is not None:
-            return ByteRange(0, 0)
-        raise BadInput(f"give --memory for the cache: {AMOUNT}")
-    if peak is None:
-        raise BadInput("--gpu-memory needs --peak, the memory used by weights and activations")
-    whole, used = parse_bytes("--gpu-memory", card), parse_bytes("--peak", peak)
-    share = 0.9 if share is None else share
-    left = kv_cache_memory(whole, share, used)
-    if left.high == 0:
-        raise BadInput(
-            f"nothing is left for the cache: {share} of --gpu-memory {card} does not exceed "
-            f"--peak {peak}; give a larger GPU or a lower peak"
-        )
-    return left
+def _answer_of_lines(facts: Facts, options: Options) -> Answer:
+    """What the lines say without a model."""
+    verdict = verdict_of_lines(facts, options)
+    value = value_of_log(verdict, facts) | verdict.value()
+    return Answer(verdict.fits, "\n".join(lines_of_log(verdict, facts)), value)

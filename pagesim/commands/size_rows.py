@@ -1,15 +1,16 @@
 """What `pagesim size` prints: the object for --json, and the rows of its text."""
 
 from pagesim.commands.common import Options
+from pagesim.commands.size_verdict import Rows, Verdict, request_rows, wrong_rows
 from pagesim.files.jsonl import JsonObject
-from pagesim.sizing import CacheSize
+from pagesim.sizing import ByteRange, CacheSize
 from pagesim.sizing.kinds import kind_of, lengths_of, words_of
 from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec, padding_of
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec
 from pagesim.sizing.log_lines import log_lines
+from pagesim.sizing.logged import disagreement
+from pagesim.sizing.start_lines import Facts
 from pagesim.sizing.waste import EMPTY, counted, wasted
-
-Rows = list[tuple[str, str]]
 
 
 def value_of(found: CacheSize, options: Options) -> JsonObject:
@@ -57,11 +58,53 @@ def _group(group: KVCacheGroupSpec) -> JsonObject:
     }
 
 
-def lines_of(found: CacheSize, value: JsonObject) -> list[str]:
-    """The text: a name and what it is in each row."""
+def value_of_log(verdict: Verdict, facts: Facts) -> JsonObject:
+    """The object for --json, if there is no model; ranges are [low, high]."""
+    room = verdict.room
+    size = room.block_bytes
+    return {
+        "engine": room.engine,
+        "block_size": room.block_size,
+        "num_gpu_blocks": list(room.blocks),
+        "usable_blocks": list(room.usable),
+        "tokens": [number * room.block_size for number in room.blocks],
+        "block_bytes": None if size is None else [size.low, size.high],
+        "max_model_len": verdict.max_model_len,
+        "lines": {
+            name: [fact.low, fact.high] if isinstance(fact, ByteRange) else fact
+            for name, fact in facts.items()
+        },
+    }
+
+
+def lines_of_log(verdict: Verdict, facts: Facts) -> list[str]:
+    """The text, if there is no model."""
+    room, wanted = verdict.room, verdict.max_model_len
+    slots = tuple(number * room.block_size for number in room.blocks)
+    rows = [
+        *wrong_rows(verdict),
+        ("GPU blocks", f"{_range(room.blocks)} of {room.block_size:,} slots"),
+        *([("usable", _less_null(room.usable))] if room.null_blocks else []),
+        ("tokens", f"{_range((slots[0], slots[1]))}, if all layers are of one kind"),
+    ]
+    if (size := room.block_bytes) is not None:
+        token = (size.low + size.high) / 2 / room.block_size / 1024
+        words = f"{_range((size.low, size.high))} bytes, {token:,.1f} KiB for a token"
+        rows.append(("a block", words))
+    if wanted is not None:
+        times = room.blocks[1] / room.needs(wanted)
+        rows.append(("at once", f"{times:.2f} sequences of {wanted:,} tokens"))
+    if words := disagreement(facts):
+        rows.append(("careful", f"{words}: give --model or --config as well"))
+    return _aligned(rows + request_rows(verdict))
+
+
+def lines_of(found: CacheSize, value: JsonObject, verdict: Verdict) -> list[str]:
+    """The text: a name and what it is in each row; first what is wrong, if something is."""
     tensors = len(found.high.kv_cache_tensors)
     per_layer = f"{found.page_bytes:,} bytes for a block of {found.block_size} slots"
     rows = [
+        *wrong_rows(verdict),
         (found.model.name, _shape(found)),
         ("a token", f"{found.bytes_per_token:,} bytes in {_attention_layers(found)}"),
         *_states(found),
@@ -73,12 +116,18 @@ def lines_of(found: CacheSize, value: JsonObject) -> list[str]:
         ("tensors", f"{tensors} of {_range(found.tensor_bytes)} bytes"),
         ("tokens", _range(found.tokens)),
         *_sequences(found, value),
+        *request_rows(verdict),
     ]
     if value["num_cpu_blocks"] is not None:
         rows.append(("CPU blocks", f"{value['num_cpu_blocks']:,}"))
     if len(found.groups) > 1 and value["log"]:
         names = ("vLLM logs", *("" for _ in value["log"]))
         rows += zip(names, value["log"], strict=False)
+    return _aligned(rows)
+
+
+def _aligned(rows: Rows) -> list[str]:
+    """The rows as lines, their texts below each other."""
     width = max(len(name) for name, _ in rows) + 2
     return [f"{name:<{width}}{text}" for name, text in rows]
 
@@ -162,12 +211,16 @@ def _logged(found: CacheSize) -> str:
 def _usable(found: CacheSize) -> Rows:
     if found.engine == "v0":
         return []
-    return [("usable", f"{_range(found.usable_blocks)}: block 0 is the null block")]
+    return [("usable", _less_null(found.usable_blocks))]
+
+
+def _less_null(usable: tuple[int, int]) -> str:
+    return f"{_range(usable)}: block 0 is the null block"
 
 
 def _sequences(found: CacheSize, value: JsonObject) -> Rows:
-    """How many sequences fit at once; whether vLLM starts at all."""
-    length, longest = value["max_model_len"], value["longest_sequence"]
+    """How many sequences fit at once."""
+    length = value["max_model_len"]
     if length is None:
         return []
     rows = [("at once", f"{value['max_concurrency']:.2f} sequences of {length:,} tokens")]
@@ -178,9 +231,6 @@ def _sequences(found: CacheSize, value: JsonObject) -> Rows:
         if found.aligned is not None:
             words += f", {gain[1]:.2f} times of {found.block_size:,}: states stay as they are"
         rows.append(("fp8 holds", words))
-    if longest is not None and longest < length:
-        shorter = f"the longest that fits has {longest:,}" if longest else "no sequence fits"
-        rows.append(("too long", f"vLLM does not start with sequences of {length:,}: {shorter}"))
     return rows
 
 

@@ -63,6 +63,8 @@ class Outcomes:
         """When each iteration with decodes ended."""
         self.preemptions = array("q", [0]) * n
         """How often it was preempted."""
+        self.num_preemptions = 0
+        """The number of preemptions, over all requests."""
         self.hits = array("q", [0]) * n
         """Tokens that it did not have to compute, since they were found in the cache."""
         self.refound = array("q", [0]) * n
@@ -97,6 +99,7 @@ class Outcomes:
     def preempt(self, row: int) -> None:
         """Record that the request was preempted: it lost its memory and resumes later."""
         self.preemptions[row] += 1
+        self.num_preemptions += 1
 
     def find(self, row: int, tokens: int) -> None:
         """Record that the request found its first ``tokens`` tokens in the cache."""
@@ -130,11 +133,6 @@ class Outcomes:
     def num_stuck(self) -> int:
         """Requests that still waited when nothing could move any longer."""
         return len(self) - self.num_finished - self.num_ignored
-
-    @property
-    def num_preemptions(self) -> int:
-        """The number of preemptions, over all requests."""
-        return sum(self.preemptions)
 
     def stuck(self) -> list[int]:
         """The rows of the requests that still waited when nothing could move any longer."""

@@ -20,7 +20,7 @@ from pagesim.simulation.paged_requests import (
     why_stuck,
 )
 from pagesim.simulation.paged_slots import PagedSlots, computed_by
-from pagesim.simulation.serving import PagedServing, Step, costs
+from pagesim.simulation.serving import Gauges, PagedServing, Step, costs
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -199,6 +199,18 @@ class PagedServer(PagedServing):
     def tables(self) -> dict[int, list[int]]:
         tables = self.scheduler.block_manager.block_tables
         return {row: table.physical_block_ids.copy() for row, table in tables.items()}
+
+    def gauges(self) -> Gauges:
+        """What the engine measures now, between two steps."""
+        scheduler, manager = self.scheduler, self.scheduler.block_manager
+        total, free = manager.num_total_gpu_blocks, manager.get_num_free_gpu_blocks()
+        return Gauges(
+            len(scheduler.running),
+            len(scheduler.waiting) + len(self._arrived),
+            len(scheduler.swapped),
+            1.0 - free / total,
+            self._slots.num_tokens() / self.pool,
+        )
 
     def finish(self) -> Timeline | None:
         self._recording.close()

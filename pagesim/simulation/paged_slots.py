@@ -27,6 +27,13 @@ class PagedSlots:
         empty, reserved = self._empty(held), self._later_chunks(metadata)
         return usage(held, free, self._head_waits(), empty=empty, reserved=reserved)
 
+    def num_tokens(self) -> int:
+        """Slots that hold a token, between two steps; those of a prompt's later chunks count."""
+        manager = self._scheduler.block_manager
+        held = manager.num_total_gpu_blocks - manager.get_num_free_gpu_blocks()
+        held *= manager.block_size
+        return held - self._empty(held)
+
     def _later_chunks(self, metadata: Iterable[SequenceGroupMetadata]) -> int:
         """Slots that later chunks of prompts fill, unless another sequence has filled them."""
         scheduler, cache = self._scheduler, self._scheduler.cache_config

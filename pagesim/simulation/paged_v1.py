@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
+from math import nan
 from typing import Any, NamedTuple
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.errors import UsageError
 from pagesim.journal.effects import MAX_BLOCKS, Name
 from pagesim.simulation.paged_requests import check_sampled, prompt_of
-from pagesim.simulation.serving import PagedServing, Step, costs, too_long
+from pagesim.simulation.serving import Gauges, PagedServing, Step, costs, too_long
 from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
@@ -177,6 +178,16 @@ class PagedV1Server(PagedServing):
             0
         ].req_to_blocks
         return {row: [block.block_id for block in table] for row, table in tables.items()}
+
+    def gauges(self) -> Gauges:
+        """What the engine measures now, between two steps."""
+        running, waiting = self.scheduler.get_request_counts()
+        usage = self.scheduler.kv_cache_manager.usage
+        return Gauges(running, waiting + len(self._arrived), nan, usage, self._share_of_tokens())
+
+    def _share_of_tokens(self) -> float:
+        """The fraction of the slots that hold a token."""
+        return self._usage()[0] / self.pool if self.pool else 0.0
 
     def finish(self) -> Timeline | None:
         """The timeline, whose last events say what waits forever."""

@@ -7,6 +7,7 @@ says how many of them a token takes in each group. A state takes all places of i
 
 from array import array
 from collections.abc import Iterable, Sequence
+from math import nan
 from typing import Any
 
 from pagesim.simulation.groups import names_of, places_per_slot, units_of
@@ -92,6 +93,9 @@ class PagedV1GroupsServer(PagedV1Server):
                 prompts, decodes, read = costs(parts, window)
                 places += read * units * layers
         return prompts, decodes, round(places / self._slot)
+
+    def _share_of_tokens(self) -> float:
+        return nan  # the groups' blocks are not filled alike
 
     # -- where the places are --------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
+from pagesim.simulation.metrics import Meter, Metrics, to_measure
 from pagesim.simulation.observed import KVEvents, Observer, Residency, to_observe
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
@@ -51,7 +52,7 @@ class Simulation:
     memory is not paged. ``groups`` says what requests held in each of several groups of layers;
     then ``waste`` counts places instead of slots (see `pagesim.simulation.paged_v1_groups`).
     ``tier`` says what was copied to a second tier and back; None without one.
-    ``kv_events`` and ``residency`` are there if they were requested.
+    ``kv_events``, ``residency`` and ``metrics`` are there if they were requested.
     """
 
     policy: str
@@ -65,6 +66,7 @@ class Simulation:
     tier: TierUse | None = None
     kv_events: KVEvents | None = None
     residency: Residency | None = None
+    metrics: Metrics | None = None
 
     @property
     def iterations(self) -> int:
@@ -99,7 +101,8 @@ class Simulation:
         if self.tier is not None:
             more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
             more |= self.tier.summary()
-        observed = {"kv_events": self.kv_events, "residency": self.residency}
+        observed: dict[str, Any] = {"kv_events": self.kv_events, "residency": self.residency}
+        observed["metrics"] = self.metrics
         more |= {name: it.summary() for name, it in observed.items() if it is not None}
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
@@ -176,6 +179,7 @@ def simulate(
     record: bool = False,
     kv_events: bool = False,
     residency: float | None = None,
+    metrics: bool = False,
     progress: bool | ProgressCallback | None = None,
     **options: Any,
 ) -> Simulation:
@@ -196,19 +200,23 @@ def simulate(
     requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
     records a timeline of every step; if the policy has no pages, each of its blocks is one slot.
     Under V1, ``kv_events`` keeps what a router would hear, and ``residency`` is the fraction of the
-    blocks that are watched to tell how long blocks live; both have every step computed.
+    blocks that are watched to tell how long blocks live. ``metrics`` keeps what vLLM's engines
+    would log after each step. All three have every step computed.
     ``progress=True`` draws a bar, None draws one only on a terminal, and a function is called with
     the number of requests done and the total. UsageError or TypeError names a bad argument; files
     fail as in `load`.
     """
     _check(saturated, record, progress, warmup, cost_model, limits)
     check_bool("kv_events", kv_events)
+    check_bool("metrics", metrics)
     of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
     limits = replace(limits or Limits(), **of_limits)
     chosen = policy_of(policy, **options)
     is_observed = kv_events or residency is not None
     if is_observed:
         chosen = to_observe(chosen, residency)
+    if metrics:
+        chosen = to_measure(chosen)
     stream = _stream(workload, saturated)
     whole, requests = _pool(pool, chosen), stream.requests
     server = chosen.server(whole.slots, limits, requests, record)
@@ -218,13 +226,14 @@ def simulate(
     observer = Observer(server, log, kv_events, residency) if is_observed else None
     outcomes = Outcomes(requests)
     outcomes.has_groups = by_group
+    meter = Meter(server, log, outcomes) if metrics else None
     clock = Roofline() if cost_model is None else cost_model
     tier = None
     if isinstance(server, PagedV1TierServer):
         server.tell(clock)
         tier = outcomes.tier = server.use
     with closing(Progress(progress, len(requests), " requests", title=chosen.name)) as report:
-        serve(server, requests, log, outcomes, clock, report)
+        serve(server, requests, log, outcomes, clock, report, meter)
     log.check()
     log.steady(*_steady(outcomes, warmup))
     block_size = getattr(chosen, "block_size", None)
@@ -232,6 +241,7 @@ def simulate(
     if isinstance(server, PagedV1GroupsServer | FastForwardGroupsServer):
         groups = GroupsWaste(server.group_names, server.layers, log, server.held)
     more = observer.result() if observer else {}
+    more |= {"metrics": meter.metrics} if meter else {}
     ended = server.finish()
     if ended is not None and observer is not None:
         observer.note(ended)

@@ -9,8 +9,10 @@
 page), `kinds` (what layers are called), `unify` (pages of one size), `kv_cache_groups`,
 `kv_cache_config` (tensors and blocks), `enough_memory`, `block_sizes`, and for states `mamba_cache`
 and `mamba_block_size`. `waste`, `log_lines` and `fp8` say more of a size, and `plan` answers the
-cases of the recordings. `pool` is the short way: slots, whatever the blocks. `hardware` has GPUs,
-and `link` what connects them with the memory of their host.
+cases of the recordings. `room` says which requests fit, and `fixes` what makes room for one that
+does not; `start_lines` and `logged` read the same from the lines of a log. `pool` is the short way:
+slots, whatever the blocks. `hardware` has GPUs, and `link` what connects them with the memory of
+their host.
 """
 
 from pagesim.sizing.amount import ByteRange

@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from pagesim.errors import UsageError
 from pagesim.sizing.amount import GIB, ByteRange, as_byte_range
 from pagesim.sizing.block_sizes import resolve_kv_cache_block_sizes
-from pagesim.sizing.enough_memory import check_enough_memory, estimated_max_model_len
+from pagesim.sizing.enough_memory import (
+    NotEnoughMemoryError,
+    check_enough_memory,
+    estimated_max_model_len,
+)
 from pagesim.sizing.kv_cache_config import (
     DEFAULT_MAX_NUM_BATCHED_TOKENS,
     KVCacheConfig,
@@ -110,8 +114,13 @@ class CacheSize:
                 )
             longest = self.longest_sequence(self.model.max_model_len)
             max_model_len = longest or self.model.max_model_len
-        check_enough_memory(groups, blocks, max_model_len, self.max_in_flight_tokens)
-        return replace(self, max_model_len=max_model_len)
+        limited = replace(self, max_model_len=max_model_len)
+        try:
+            check_enough_memory(groups, blocks, max_model_len, self.max_in_flight_tokens)
+        except NotEnoughMemoryError as error:
+            error.size = limited
+            raise
+        return limited
 
     def longest_sequence(self, max_model_len: int) -> int:
         """The longest sequence of at most so many tokens with which vLLM starts; 0 if none."""

@@ -6,7 +6,8 @@ null block. The message names the length that would fit; ``--max-model-len -1`` 
 Source: vLLM V1, ``get_kv_cache_configs`` in ``vllm/v1/core/kv_cache_utils.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.sizing.kv_cache_config import blocks_per_sequence
@@ -16,8 +17,11 @@ from pagesim.sizing.kv_cache_groups import KVCacheGroupSpec
 class NotEnoughMemoryError(UsageError):
     """The cache cannot hold one sequence of the maximum length.
 
-    ``estimated_max_model_len`` is the longest one that it can hold; 0 if there is none.
+    ``estimated_max_model_len`` is the longest one that it can hold; 0 if there is none. ``size`` is
+    the `CacheSize` that is too small, if one was computed.
     """
+
+    size: Any = None
 
     def __init__(self, message: str, estimated_max_model_len: int) -> None:
         super().__init__(message)
@@ -31,10 +35,19 @@ def estimated_max_model_len(
     max_in_flight_tokens: int,
 ) -> int:
     """The longest sequence of at most ``max_model_len`` tokens that fits into so many blocks."""
-    fits, too_long = 0, max_model_len + 1
+    return longest_that_fits(
+        lambda tokens: blocks_per_sequence(groups, tokens, max_in_flight_tokens),
+        usable_blocks,
+        max_model_len,
+    )
+
+
+def longest_that_fits(needs: Callable[[int], int], usable_blocks: int, most: int) -> int:
+    """The longest sequence of at most ``most`` tokens that ``needs`` no more blocks than these."""
+    fits, too_long = 0, most + 1
     while too_long - fits > 1:
         tokens = (fits + too_long) // 2
-        if blocks_per_sequence(groups, tokens, max_in_flight_tokens) <= usable_blocks:
+        if needs(tokens) <= usable_blocks:
             fits = tokens
         else:
             too_long = tokens

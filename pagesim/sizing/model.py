@@ -1,6 +1,6 @@
 """What determines the size of a model's KV cache: a few numbers from its config."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pagesim.checks import check_int
@@ -11,6 +11,9 @@ from pagesim.sizing.presets import MODELS, preset_name
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 """The dtypes of models, and the bytes of one number."""
+
+PADDED_HEAD_DIM = 256
+"""The next size of a head, above DeepSeek's 192, for which V0's kernels were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,21 @@ class ModelSpec:
         if self.kv_lora_rank is None or self.qk_rope_head_dim is None:
             raise UsageError(f"{self.name} keeps keys and values, not a latent vector: see is_mla")
         return self.kv_lora_rank + self.qk_rope_head_dim
+
+    def without_latents(self) -> "ModelSpec":
+        """The model as V0 stored it before it knew latent attention; others stay as they are.
+
+        Every head had keys and values of its own, padded to 256 elements.
+        """
+        if not self.is_mla:
+            return self
+        return replace(
+            self,
+            num_kv_heads=self.num_heads,
+            head_dim=PADDED_HEAD_DIM,
+            kv_lora_rank=None,
+            qk_rope_head_dim=None,
+        )
 
     @property
     def kv_bytes_per_token(self) -> int:

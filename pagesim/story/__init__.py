@@ -14,8 +14,11 @@ and a ``Logprob`` for each token. A story takes care of these, and records what 
 ``story.manager`` is the real block manager, for every call that a story has no method for. With
 ``engine="v1"`` it is vLLM V1's, and the same words tell the story; what V1 does not have is refused
 with the reason. ``groups`` reads the short words for several KV cache groups.
+
+An :class:`Engine` is the same for a scheduler: requests are added, and each step is one call.
 """
 
+from pagesim.story.engine import Engine
 from pagesim.story.story import Story, Writer
 
-__all__ = ["Story", "Writer"]
+__all__ = ["Engine", "Story", "Writer"]

@@ -68,7 +68,7 @@ def _ended(facts: Facts) -> list[str]:
         parts.append(f"a copy to the CPU has ended: {blocks(stored)} can be loaded from now on")
     if read := facts.ids("unshare"):
         parts.append(f"a load has ended: it has read {blocks(read)}")
-    return parts or ["a copy has ended, and leads nowhere: the CPU was told to forget"]
+    return parts or ["a copy has ended that was empty, or of which the CPU was told to forget all"]
 
 
 def _forget(facts: Facts) -> list[str]:

@@ -104,14 +104,19 @@ class SelfAttnBlockSpaceManager:
     def can_allocate(self, seq_group: SequenceGroup, num_lookahead_slots: int = 0) -> AllocStatus:
         """Whether a waiting group's prompt fits above the watermark, not counting cache hits."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        required = cdiv(_waiting(seq_group)[0].get_len() + num_lookahead_slots, self.block_size)
-        if self.max_block_sliding_window is not None:
-            required = min(required, self.max_block_sliding_window)
+        required = self.num_required_blocks(seq_group, num_lookahead_slots)
         if self.num_total_gpu_blocks - required < self.watermark_blocks:
             return AllocStatus.NEVER
         if self._gpu.get_num_free_blocks() - required >= self.watermark_blocks:
             return AllocStatus.OK
         return AllocStatus.LATER
+
+    def num_required_blocks(self, seq_group: SequenceGroup, num_lookahead_slots: int = 0) -> int:
+        """Return how many blocks a waiting group's prompt has to find, not counting cache hits."""
+        required = cdiv(_waiting(seq_group)[0].get_len() + num_lookahead_slots, self.block_size)
+        if self.max_block_sliding_window is None:
+            return required
+        return min(required, self.max_block_sliding_window)
 
     @event(first_seq_id, atomic=True)
     def allocate(self, seq_group: SequenceGroup) -> None:
@@ -244,19 +249,25 @@ class SelfAttnBlockSpaceManager:
         watermark_blocks: int,
     ) -> AllocStatus:
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        touched = 0
-        blocks: list[Block] = []
-        for seq in seq_group.get_seqs(status):
-            table = self._table(seq)
-            unseen = table.get_unseen_token_ids(seq.get_token_ids())
-            touched += table.get_num_blocks_touched_by_append_slots(unseen, num_lookahead_slots)
-            blocks += table.blocks
-        touched += self.block_allocator.get_num_full_blocks_touched(blocks, device)
+        touched = self._num_blocks_to_swap(seq_group, device, status, num_lookahead_slots)
         if self.block_allocator.get_num_total_blocks(device) < touched:
             return AllocStatus.NEVER
         if self.block_allocator.get_num_free_blocks(device) - touched >= watermark_blocks:
             return AllocStatus.OK
         return AllocStatus.LATER
+
+    def _num_blocks_to_swap(
+        self, seq_group: SequenceGroup, device: Device, status: SequenceStatus, lookahead: int
+    ) -> int:
+        """How many blocks of ``device`` a group of this status needs there, new tokens included."""
+        touched = 0
+        blocks: list[Block] = []
+        for seq in seq_group.get_seqs(status):
+            table = self._table(seq)
+            unseen = table.get_unseen_token_ids(seq.get_token_ids())
+            touched += table.get_num_blocks_touched_by_append_slots(unseen, lookahead)
+            blocks += table.blocks
+        return touched + self.block_allocator.get_num_full_blocks_touched(blocks, device)
 
     def _swap(
         self, seq_group: SequenceGroup, status: SequenceStatus, source: Device, target: Device

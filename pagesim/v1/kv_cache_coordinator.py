@@ -92,6 +92,10 @@ class KVCacheCoordinator:
         """Blocks without which a request of ``num_tokens`` tokens can never be computed whole."""
         return sum(each.most_blocks_at_once(num_tokens) for each in self.single_type_managers)
 
+    def has_tables(self, request_id: Name) -> bool:
+        """Whether a request has begun its tables, even if they are empty."""
+        return any(request_id in manager.num_cached_block for manager in self.single_type_managers)
+
     def allocate_new_computed_blocks(
         self,
         request_id: Name,
@@ -100,10 +104,9 @@ class KVCacheCoordinator:
         num_external_computed_tokens: int = 0,
     ) -> None:
         """Begin a request's tables with hits, unless it has tables."""
-        managers = self.single_type_managers
-        if any(request_id in manager.num_cached_block for manager in managers):
+        if self.has_tables(request_id):
             return
-        for manager, hits in zip(managers, new_computed_blocks, strict=True):
+        for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):
             manager.allocate_new_computed_blocks(request_id, hits, num_local_computed_tokens)
 
     def allocate_new_blocks(

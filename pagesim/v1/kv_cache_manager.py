@@ -249,9 +249,9 @@ class KVCacheManager:
         return self._tables[request_id]
 
     def _adopt(self, request_id: Name, hits: Blocks, num_computed_tokens: int) -> None:
-        """The tables begin with these hits, which may end beyond max_model_len."""
+        """The tables begin with these hits, which may end beyond max_model_len, or go on."""
         self._num_slots[request_id] = num_computed_tokens
-        if not self.journal.active:
+        if not self.journal.active or self.coordinator.has_tables(request_id):
             self.coordinator.allocate_new_computed_blocks(request_id, hits, num_computed_tokens)
             return
         managers, owners = self.coordinator.single_type_managers, self._tables_of(request_id)
@@ -352,7 +352,9 @@ class KVCacheManager:
     @event()
     def reset_prefix_cache(self) -> bool:
         """Forget all cached content; while any block is owned, return False and forget nothing."""
-        return self.block_pool.reset_prefix_cache()
+        is_reset = self.block_pool.reset_prefix_cache()
+        self.prefix_cache_stats.reset |= is_reset
+        return is_reset
 
     def take_events(self) -> list[KVCacheEvent]:
         """Return what a router should hear since the last call; nothing unless it is enabled."""

@@ -438,36 +438,48 @@ class Scheduler:
         """
         if scheduler_output not in self._in_flight:
             check_made_by_hand(scheduler_output)
-        report = model_runner_output
-        if not isinstance(report, ModelRunnerOutput):
-            report = ModelRunnerOutput(report)
-        config = self.scheduler_config
-        check_sampled(scheduler_output, report.sampled_token_ids, self.requests, config)
-        check_reported(report, self.connector, self.requests)
+        report, sampled = None, model_runner_output
+        if isinstance(sampled, ModelRunnerOutput):
+            report, sampled = sampled, sampled.sampled_token_ids
+        check_sampled(scheduler_output, sampled, self.requests, self.scheduler_config)
+        if report is not None:
+            check_reported(report, self.connector, self.requests)
         self.journal.resume(self._in_flight.pop(scheduler_output, None))
         if self.connector and scheduler_output.num_scheduled_tokens:
             self.remote.processed()
-        failed = self.remote.fail(self.kv_holding_waiting, report.invalid)
+        failed: list[Request] = []
+        if report is not None and report.invalid:
+            failed = self.remote.fail(self.kv_holding_waiting, report.invalid)
         outputs: list[EngineCoreOutput] = []
         finished: list[Request] = []
         if scheduler_output.num_scheduled_tokens or not self.connector:
-            outputs, finished = self._add_sampled(scheduler_output, report.sampled_token_ids)
+            outputs, finished = self._add_sampled(scheduler_output, sampled)
         for request in finished:
             self._finish(request)
         for request in failed:
             self._abort(request, RequestStatus.FINISHED_ERROR)
             outputs.append(EngineCoreOutput(request.request_id, [], request.get_finished_reason()))
-        self._remove_finished(finished + failed)
-        if self.connector:
-            self.connector.update_connector_output(report.completed)
-            for request_id in report.received:
-                self._receive(self.requests[request_id])
+        if finished or failed:
+            self._remove_finished(finished + failed)
+        if self.connector and report is not None:
+            self._update_copies(self.connector, report)
+        if self.kv_cache_manager.block_pool.enable_kv_cache_events or self.connector:
+            self._publish_events()
+        return {0: EngineCoreOutputs(outputs)} if outputs else {}
+
+    def _update_copies(self, connector: OffloadingConnector, report: ModelRunnerOutput) -> None:
+        """Workers report copies that have ended."""
+        connector.update_connector_output(report.completed)
+        for request_id in report.received:
+            self._receive(self.requests[request_id])
+
+    def _publish_events(self) -> None:
+        """Tell routers what has changed, if there is anything."""
         events = self.kv_cache_manager.take_events()
         if self.connector:
             events += self.connector.take_events()
         if events:
             self.publish(events)
-        return {0: EngineCoreOutputs(outputs)} if outputs else {}
 
     @event(request_id_of, kind="receive", queues=True)
     def _receive(self, request: Request) -> None:

@@ -71,9 +71,10 @@ def check_reported(
     counts = Counter[int]()
     for job_id, num_reports in report.completed:
         counts[job_id] += num_reports
-        if not 0 < num_reports <= counts[job_id] <= connector.num_pending(job_id):
+        left = connector.num_pending(job_id)
+        if num_reports < 1 or (counts[job_id] > left and not connector.is_stale(job_id)):
             raise UsageError(
-                f"job {job_id} waits for {connector.num_pending(job_id)} workers, not for "
+                f"job {job_id} waits for {left} workers, not for "
                 f"{counts[job_id]}: report each copy once"
             )
     for request_id in report.received:

@@ -36,9 +36,10 @@ def serve(
     """Let requests arrive, and take steps until nothing is left to do; returns the steps.
 
     A mapping says before which step requests arrive, counted from 1. ``worker`` says when copies
-    end, in steps; by default they end in the step in which they begin. ``sample`` gives the next
-    token of a request; the default is the number of its tokens. If requests wait forever, it ends
-    when nothing can happen any more, or after ``max_steps``.
+    end, in steps, and which loads fail; by default they end in the step in which they begin, and
+    none fails. ``sample`` gives the next token of a request; the default is the number of its
+    tokens. If requests wait forever, it ends when nothing can happen any more, or after
+    ``max_steps``.
     """
     check_a("scheduler", scheduler, Scheduler)
     worker, sample = worker or OffloadingWorker(), sample or (lambda its: its.num_tokens)
@@ -50,7 +51,7 @@ def serve(
     arrivals = {check_int("a step", number, 1): list(new) for number, new in given.items()}
     for request in chain.from_iterable(arrivals.values()):
         check_a("a request", request, Request)
-    loop = _Loop(scheduler, worker, sample)
+    loop = Loop(scheduler, worker, sample)
     for number in range(1, max_steps + 1):
         for request in arrivals.pop(number, ()):
             scheduler.add_request(request)
@@ -62,7 +63,7 @@ def serve(
     return loop.steps
 
 
-class _Loop:
+class Loop:
     """Steps of a scheduler; an asynchronous one decides the next before it knows the last."""
 
     def __init__(self, scheduler: Scheduler, worker: OffloadingWorker, sample: Sample) -> None:
@@ -95,7 +96,7 @@ class _Loop:
         requests, ended = self.scheduler.requests, self.worker.finish(self._now)
         tokens = {name: [self.sample(requests[name])] for name in sampling if name in requests}
         if tokens or ended or output.num_scheduled_tokens or output.kv_connector_metadata:
-            report = ModelRunnerOutput(tokens, *reported(ended))
+            report = ModelRunnerOutput(tokens, *reported(ended), self.worker.invalid(ended))
             self.scheduler.update_from_output(output, report)
         return bool(tokens or ended)
 

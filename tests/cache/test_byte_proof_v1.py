@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
+from pagesim.story import Engine
 from pagesim.v1 import BlockPool, Request, Scheduler, SchedulerOutput, hash_block_tokens
 from pagesim.v1 import request as requests
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.single_type_kv_cache_manager import SlidingWindowManager
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
-from tests.v1.scenes import Engine, text
+from tests.v1.scenes import found, text
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -36,11 +37,12 @@ def test_every_setting(name: str) -> None:
 
 def test_a_prompt_aborted_half_way_leaves_only_blocks_that_are_computed() -> None:
     """V0 marks the whole prompt as computed after its first chunk; V1 caches what it schedules."""
-    engine = Engine(16, max_num_batched_tokens=8)
+    engine = Engine(max_num_batched_tokens=8)
     engine.add("a", text(16))
     engine.step()
-    engine.scheduler.finish_requests("a", requests.RequestStatus.FINISHED_ABORTED)
-    assert (engine.found(text(16)), engine.found(text(32))) == (8, 8)
+    engine.abort("a")
+    manager = engine.scheduler.kv_cache_manager
+    assert (found(manager, text(16)), found(manager, text(32))) == (8, 8)
 
 
 def test_priority_with_a_threshold_and_prefix_caching_reads_wrong_bytes() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from pagesim import UsageError
 from pagesim.cache import CacheEngine, KVPool
+from pagesim.story import Engine
 from tests.cache.contents import Orders
-from tests.v1.scenes import Engine, text
 
 
 def pool(num_blocks: int, first: float) -> KVPool:
@@ -166,10 +166,10 @@ def test_nothing_ordered_calls_no_mover() -> None:
 
 
 def test_a_step_of_v1_moves_nothing_even_when_it_preempts() -> None:
-    scheduler = Engine(num_blocks=6, max_num_batched_tokens=32)
+    engine = Engine(gpu_blocks=6)
     for name in ("a", "b"):
-        scheduler.add(name, text(8, ord(name)))
-    scheduler.step()
-    output = scheduler.scheduler.schedule()
+        engine.add(name, 8)
+    engine.step()
+    output = engine.scheduler.schedule()
     assert output.preempted_req_ids == {"b"}
     CacheEngine(pool(6, 10), copy_blocks=never, swap_blocks=never).execute(output)

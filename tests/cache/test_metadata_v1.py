@@ -5,9 +5,10 @@ import pytest
 
 import pagesim
 from pagesim.cache import AttentionMetadata, build_v1_metadata
+from pagesim.story import Engine
 from pagesim.v1 import RequestStatus
 from tests.cache.test_attention_metadata import lists
-from tests.v1.scenes import Engine, text
+from tests.v1.scenes import text
 
 
 def begun(engine: Engine) -> AttentionMetadata:
@@ -16,7 +17,7 @@ def begun(engine: Engine) -> AttentionMetadata:
 
 
 def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
-    engine = Engine(num_blocks=16, max_num_batched_tokens=10, long_prefill_token_threshold=6)
+    engine = Engine(gpu_blocks=16, max_num_batched_tokens=10, long_prefill_token_threshold=6)
     engine.add("writes", text(3, 100))
     engine.step()
     engine.add("long", text(9, 200))
@@ -33,7 +34,7 @@ def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
     ]
     assert lists(batch, "input_positions", "input_tokens") == [
         [6, 7, 8, 3, 4, 0, 1, 2, 3, 4],
-        [206, 207, 208, 303, 304, 400, 401, 402, 403, 902],
+        [206, 207, 208, 303, 304, 400, 401, 402, 403, 1_000_002],
     ]
     assert batch.block_tables.tolist() == [[2, 3, 6], [4, 7, -1], [8, -1, -1], [1, 5, -1]]
     assert batch.slot_mapping.tolist() == [14, 15, 24, 19, 28, 32, 33, 34, 35, 20]
@@ -45,7 +46,7 @@ def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
 
 def test_the_last_token_of_a_prompt_alone_is_a_prefill() -> None:
     engine = Engine(max_num_batched_tokens=4)
-    engine.add("a", text(5))
+    engine.add("a", 5)
     engine.step()
     batch = begun(engine)
     assert (batch.num_prefills, batch.num_decode_tokens, batch.sample_ids) == (1, 0, ["a"])
@@ -60,7 +61,7 @@ def test_an_empty_step() -> None:
 def test_a_step_ahead_needs_the_token_before_it() -> None:
     engine = Engine(async_scheduling=True)
     scheduler = engine.scheduler
-    engine.add("a", text(5))
+    engine.add("a", 5)
     first = scheduler.schedule()
     assert build_v1_metadata(first, scheduler).sample_ids == ["a"]
     second = scheduler.schedule()
@@ -73,9 +74,9 @@ def test_a_step_ahead_needs_the_token_before_it() -> None:
 
 
 def test_a_batch_is_built_in_time() -> None:
-    engine = Engine(num_blocks=4)
+    engine = Engine(gpu_blocks=4)
     scheduler = engine.scheduler
-    engine.add("a", text(8))
+    engine.add("a", 8)
     step = scheduler.schedule()
     scheduler.update_from_output(step, {"a": [1]})
     with pytest.raises(pagesim.UsageError, match="the step of request 'a' is over"):
@@ -88,7 +89,7 @@ def test_a_batch_is_built_in_time() -> None:
 def test_a_step_is_over_though_the_next_is_in_flight() -> None:
     engine = Engine(async_scheduling=True)
     scheduler = engine.scheduler
-    engine.add("a", text(5))
+    engine.add("a", 5)
     first, _ = scheduler.schedule(), scheduler.schedule()
     scheduler.update_from_output(first, {"a": [77]})
     with pytest.raises(pagesim.UsageError, match="the step of request 'a' is over"):
@@ -103,10 +104,10 @@ def test_a_batch_whose_window_has_moved_on_by_one_block() -> None:
 
 
 def test_a_batch_whose_blocks_are_gone() -> None:
-    engine = Engine(num_blocks=6, max_num_batched_tokens=32)
+    engine = Engine(gpu_blocks=6)
     scheduler = engine.scheduler
-    engine.add("a", text(7))
-    engine.add("b", text(12, 50))
+    engine.add("a", 7)
+    engine.add("b", 12)
     step = scheduler.schedule()
     scheduler.reset_prefix_cache(reset_running_requests=True)
     with pytest.raises(pagesim.UsageError, match="'a' has 0 blocks of 4 slots, too few for its 7"):

@@ -14,10 +14,14 @@ pytestmark = pytest.mark.ch01
 
 NOTHING = {
     "compare": {"out"},
+    "explain": {"request"},
     "generate": {"prompts"},
     "replay": {"part"},
     "simulate": {"compare"},
-    "size": {"model", "memory", "gpu_memory", "peak", "swap_space", "num_gpu_blocks_override"},
+    "size": {
+        *("model", "memory", "gpu_memory", "peak", "swap_space", "num_gpu_blocks_override"),
+        *("line", "length"),
+    },
     "waste": {"preset"},
 }
 """Options that ask for something more, or one of several that must be given."""

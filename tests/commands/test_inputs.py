@@ -32,20 +32,22 @@ NAMES = {
     "grade": {"folder": "folder", "output": "table"},
     "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
+    "quirks": {"output": "out", "words": "quirk_id subject"},
     "replay": {"file": "files", "output": "out"},
     "simulate": {
         "file": "file slots",
-        "output": "record page requests kv_events",
+        "output": "record page requests steps kv_events",
         "words": "model gpu groups link",
     },
     "size": {
         "file": "config",
         "output": "out",
         "words": "model memory engine gpu_memory peak dtype kv_cache_dtype mamba_cache_mode "
-        "mamba_ssm_cache_dtype",
+        "mamba_ssm_cache_dtype line length",
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
+    "whatif": {"output": "out", "words": "running waiting swapped cached request"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

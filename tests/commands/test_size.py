@@ -55,6 +55,12 @@ def test_json_of_a_preset(size: Shell) -> None:
             "GPU KV cache size: 1,441,072 tokens, Maximum concurrency for 4,096 tokens per "
             "request: 351.82x"
         ],
+        "fits": True,
+        "missing_blocks": 0,
+        "missing_bytes": 0,
+        "fixes": [],
+        "requests": [],
+        "gpus": {"tensor": 1, "pipeline": 1, "data": 1},
     }
 
 
@@ -115,6 +121,8 @@ def test_text(size: Shell) -> None:
         "at once       12.96 sequences of 131,072 tokens",
         "each needs    10,118 blocks",
         "fp8 holds     2.00 times as many sequences of 131,072 tokens",
+        "4 GPUs        one pool of 131,088 blocks: every GPU holds its part of each block. Cache: "
+        "40.00 GiB on each GPU, 160.02 GiB in all",
         "CPU blocks    13,107",
         "vLLM logs     Add 8 padding layers, may waste at most 15.38% KV cache memory",
         "              GPU KV cache size: 1,697,730 to 1,698,158 tokens, Maximum concurrency for "
@@ -175,19 +183,34 @@ def test_flags_of_v1(size: Shell) -> None:
 
 
 def test_a_sequence_that_does_not_fit(size: Shell) -> None:
-    """By default it is said, with the length that fits; if a length is given, it is refused."""
+    """It is said first, with what is missing and what helps; if a length is given, it is a no."""
     flags = ["--model", "gemma-3-27b", "--memory", "2GiB", "--max-num-batched-tokens", "8192"]
     text = size(*flags)
     assert "too long" in text and "the longest that fits has 3,728" in text
     assert "GPU KV cache size" not in text
     assert size.answer(*flags)["longest_sequence"] == 3_728
-    assert "3,728" in size.refusal(*flags, "--max-model-len", "131072")
+    asked = [*flags, "--max-model-len", "131072"]
+    assert size(*asked, code=1).splitlines()[:3] == text.splitlines()[:3]
+    value = size.answer(*asked, code=1)
+    assert (value["missing_blocks"], value["missing_bytes"]) == (13_089, 13_089 * 1_310_720)
+    assert {one["flag"]: one["enough"] for one in value["fixes"]} == {
+        "--max-model-len 3728": True,
+        "--tensor-parallel-size 16": True,
+        "--pipeline-parallel-size 16": True,
+        "--kv-cache-dtype fp8": False,
+        "--max-num-batched-tokens 512": False,
+        "--gpu-memory-utilization": None,
+        f"--kv-cache-memory-bytes {14_727 * 1_310_720}": None,
+        "--max-num-batched-tokens, smaller": None,
+    }
     assert size.answer(*flags, "--max-model-len", "-1")["max_model_len"] == 3_728
     assert "--max-model-len must be -1 or at least 1" in size.refusal(
         *flags, "--max-model-len", "0"
     )
     one = ["--model", "qwen2-1.5b", "--num-gpu-blocks-override", "1"]
     assert "no sequence fits" in size(*one)
+    fixes = size.answer(*one, "--max-model-len", "2048", code=1)["fixes"]
+    assert [fix["flag"] for fix in fixes] == ["--num-gpu-blocks-override 129, or none"]
 
 
 def test_a_picture_of_the_groups(size: Shell, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.story import Engine
 from pagesim.timeline.header import state_as_dict
 from pagesim.v1 import KVCacheManager, Request
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.timeline.test_captions_v1 import served
-from tests.v1.scenes import Engine, text
+from tests.v1.scenes import text
 
 PATH = Path(__file__).parents[1] / "data" / "timelines2" / "v1_by_hand.jsonl"
 TEXT = "return [...document.querySelectorAll('.ps-stage text')].map((node) => node.textContent)"
@@ -77,14 +78,14 @@ def engine_run(
     steps: int = 40, blocks: int = 16, seed: int = 0, **options: Any
 ) -> pagesim.Timeline:
     """Requests that begin alike come and go; some are preempted."""
-    rng, engine = random.Random(0), Engine(blocks, **options)
-    with pagesim.record(engine.scheduler) as run:
-        for number in range(steps):
-            if rng.random() < 0.4 and len(engine.scheduler.requests) < 6:
-                tokens = text(rng.choice([5, 9, 12, 16]), rng.choice([0, 0, 100]))
-                engine.add(f"r{number}", tokens, max_tokens=rng.randrange(2, 14))
-            engine.step()
-    return run
+    options = {"max_num_seqs": 4, "retention_interval": None} | options
+    rng, engine = random.Random(0), Engine(gpu_blocks=blocks, **options)
+    for number in range(steps):
+        if rng.random() < 0.4 and len(engine.scheduler.requests) < 6:
+            tokens = text(rng.choice([5, 9, 12, 16]), rng.choice([0, 0, 100]))
+            engine.add(f"r{number}", tokens, max_tokens=rng.randrange(2, 14))
+        engine.step()
+    return engine.run
 
 
 def test_one_queue_from_front_to_back(page: Page) -> None:
@@ -117,11 +118,11 @@ def test_both_ends_of_a_long_queue_are_seen(page: Page) -> None:
 
 def test_a_hit_leaves_the_middle(page: Page) -> None:
     """Blocks 1, 2 and 3 were freed last to first: the first one stands farthest back."""
-    engine = Engine(12)
-    with pagesim.record(engine.scheduler) as run:
-        for name, tokens in (("a", text(12)), ("b", text(8, 50)), ("c", text(13))):
-            engine.add(name, tokens, max_tokens=1)
-            engine.step()
+    engine = Engine()
+    for name, tokens in (("a", text(12)), ("b", text(8, 50)), ("c", text(13))):
+        engine.add(name, tokens, max_tokens=1)
+        engine.step()
+    run = engine.run
     admitted = run.find(kind="admit")[2]
     before, after = (run.at(admitted + i).lists["free queue"] for i in (0, 1))
     assert (before, after) == ((6, 7, 8, 9, 10, 11, 3, 2, 1, 5, 4), (7, 8, 9, 10, 11, 5, 4))
@@ -135,11 +136,11 @@ def test_a_hit_leaves_the_middle(page: Page) -> None:
 
 
 def test_a_hit_is_seen_on_its_way(page: Page) -> None:
-    engine = Engine(8)
-    with pagesim.record(engine.scheduler) as run:
-        for name in ("a", "b"):
-            engine.add(name, text(5), max_tokens=1)
-            engine.step()
+    engine = Engine(gpu_blocks=8)
+    for name in ("a", "b"):
+        engine.add(name, text(5), max_tokens=1)
+        engine.step()
+    run = engine.run
     page.moving()
     page.show(run, run.find(kind="hit")[0])
     place = page.look("boxes", ".ps-stage .under.texts text", "1")[-1]
@@ -167,10 +168,10 @@ def test_the_preempted_are_marked(page: Page) -> None:
 
 
 def test_two_steps_are_in_flight(page: Page) -> None:
-    engine = Engine(12, async_scheduling=True)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(6), max_tokens=9, stop_token_ids=frozenset({903}))
-        engine.steps(6)
+    engine = Engine(async_scheduling=True)
+    engine.add("a", text(6), max_tokens=9, stop_token_ids=[1_000_003])
+    engine.steps(6)
+    run = engine.run
     first, second = run.find(kind="schedule")[:2]
     page.show(run)
     assert page.look("row", "in flight") == ["nothing"]
@@ -181,7 +182,7 @@ def test_two_steps_are_in_flight(page: Page) -> None:
     assert page.look("words", 2)[1:4] == ["4", "5", "?"], "written, and not known yet"
     page.go(run.find(kind="update_from_output")[0] + 1)
     assert page.look("row", "in flight") == ["step 2", "+1"]
-    assert page.look("words", 2)[1:4] == ["4", "5", "901"]
+    assert page.look("words", 2)[1:4] == ["4", "5", "1000001"]
     page.go(run.find(kind="finish")[0] + 1)
     assert page.look("row", "in flight") == ["step 4", "\u2717"]
     assert "wasted: the request has left" in page.text(".ps-stage")

@@ -3,18 +3,23 @@
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 from pagesim import figures
+from pagesim.decision import Decision, what_if
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, style
 from pagesim.figures.display import image_bytes
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
+from pagesim.simulation import Simulation, simulate
 from pagesim.sizing import PRESETS
+from pagesim.studies import gauge
+from pagesim.workload import sharegpt_like
 from tests.figures import test_access_map as access
 from tests.figures import test_beside as besides
 from tests.figures import test_block_size_sweep as sizes
@@ -29,6 +34,26 @@ from tests.figures import test_roofline as roofline
 from tests.figures import test_spread as spreads
 from tests.figures import test_thread_map as threads
 from tests.figures.charts import overlapping, shown
+
+
+def decided() -> Decision:
+    """A victim that is swapped out, and another that waits."""
+    running = {"a": "5 blocks", "a request with a long name": "5 blocks", "c": 10}
+    swap = {"preemption_mode": "swap", "num_cpu_blocks": 8}
+    return what_if(14, running=running, waiting={"d": 30}, engine="v0", block_size=4, **swap)
+
+
+@cache
+def measured() -> dict[str, Simulation]:
+    """A run of each engine with everything that is drawn: swapping, and a hit rate."""
+    stream = sharegpt_like(40, seed=0)
+    alike = [replace(one, token_ids=tuple(range(one.prompt_tokens))) for one in stream]
+    swap = {"preemption_mode": "swap", "num_cpu_blocks": 500, "pool": 3_000, "saturated": True}
+    return {
+        "V0": simulate(stream, policy="paged", metrics=True, progress=False, **swap),
+        "V1": simulate(alike, policy="v1", metrics=True, progress=False, pool=3_000),
+    }
+
 
 NOTES = {"notes": ["Made up. " * 20]}
 FIGURES: dict[str, Callable[[], Picture]] = {
@@ -53,6 +78,8 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     ),
     "hit_rates": lambda: figures.hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"}),
     "kv_size": lambda: figures.kv_size(PRESETS.values(), title="A title"),
+    "decision": lambda: figures.decision(decided()),
+    "engine_metrics": lambda: figures.engine_metrics(measured(), title="A title", **NOTES),
     "kv_groups": lambda: figures.kv_groups(groups.size("gemma-3-27b"), **NOTES),
     "kv_groups, states": lambda: figures.kv_groups(groups.size("qwen3.5-9b"), title="A title"),
     "kv_groups, one": lambda: figures.kv_groups(groups.size("llama-3.1-70b")),
@@ -145,6 +172,14 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),
         "20 0 12 128 265 1 12 2,048 7",
+    ),
+    "decision": (
+        lambda: figures.decision(what_if(5, waiting={"d": 100}, block_size=16)),
+        "7 4 0 4 7 100 4 5 16 4 1",
+    ),
+    "engine_metrics": (
+        lambda: figures.engine_metrics({"a": gauge.steady(17)}, notes=["7 !"]),
+        "66.7 36.5 100 0 0 7",
     ),
     "copies": (
         lambda: figures.copies({"a": moved.SWAPPED, "b": moved.TIERED}, notes=["7 !"]),

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 PATTERNS = tomllib.loads((ROOT / "tests/data/phrases.toml").read_text(encoding="utf-8"))
 
-FOLDERS = ("docs", "figures", "kernels", "notebooks", "pagesim", "tools")
+FOLDERS = ("docs", "figures", "kernels", "kit", "notebooks", "pagesim", "tools")
 COVERED = ("*.md", *(f"{folder}/**/*" for folder in FOLDERS))
 """What is read: everything but the tests."""
 

@@ -8,6 +8,7 @@ import pagesim
 from pagesim import v1
 from pagesim.sizing import ModelSpec, size_v1
 from pagesim.sizing.mamba_block_size import align_hybrid_block_size
+from pagesim.studies import crossover
 from tests.notebooks.chapters import chapter, printed, source
 from tools.course import ROOT
 
@@ -137,3 +138,39 @@ def test_the_padding_of_chapter_11() -> None:
     assert f"{100 * empty / places:.1f} % is never used" in words
     assert f"Add {empty} padding layers, may waste at most {100 * empty / windows:.2f}%" in words
     assert f"of the {windows} layers" in words
+
+
+def test_what_a_load_saves_in_chapter_12() -> None:
+    """Section 3: microseconds to compute and to load a token, and the crossover by the formula."""
+    older, newer = (crossover.LoadOrCompute.of(name) for name in ("llama-2-7b", "llama-3.1-8b"))
+    computed, loaded = (
+        [round(1e6 * getattr(one, way)) for one in (older, newer)]
+        for way in ("compute_per_token", "load_per_token")
+    )
+    said = " ".join(source("12", "pays-why").split())
+    assert "about {} microseconds in one model and {} in the other".format(*computed) in said
+    assert "To load it takes {} and {}.".format(*loaded) in said
+    saved = [one - other for one, other in zip(computed, loaded, strict=True)]
+    assert f"saves {saved[0]} microseconds" in said and f"saves {saved[1]} a token" in said
+    assert f"costs {1e6 * older.wait_seconds:,.0f}" in said
+    assert f"{older.crossover(pairs=False):,.0f} tokens until the two are equal" in said
+    facts = source("12", "pays-md")
+    assert (
+        f"{older.bytes_per_token:,.0f} bytes" in facts
+        and f"{newer.bytes_per_token:,.0f} bytes" in facts
+    )
+
+
+def test_the_report_on_lmcache_in_chapter_12() -> None:
+    """Section 3: what follows from the 14.68 and 13.13 prompts per second of about 3,060 tokens."""
+    said, measured = source("12", "pays-why"), crossover.Measured()
+    alone, tiered = (f"{rate:.2f}" for rate in (measured.alone, measured.tiered))
+    assert f"{alone} prompts per second, but only {tiered}" in said
+    tokens, needed = measured.prefilled, measured.needed
+    assert f"{tokens:,.0f} tokens per second: one in {1e6 / tokens:.1f} microseconds" in said
+    assert f"takes {needed / 1e9:.1f} GB per second" in said
+    older = crossover.LoadOrCompute.of(measured.model)
+    gained = measured.num_tokens * (1 / tokens - older.load_per_token)
+    assert f"saves {1e3 * gained:.0f} milliseconds" in said
+    assert f"less than the wait of {1e3 * older.wait_seconds:.0f}" in said
+    assert f"each prompt's {measured.bytes_per_prompt / 1e9:.1f} GB" in said

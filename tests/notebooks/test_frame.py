@@ -14,7 +14,7 @@ NAMES = {
     release: json.loads((ROOT / f"tests/data/{file}.json").read_text(encoding="utf-8"))
     for release, file in {"0.6.4.post1": "vllm_names", "0.33.0": "vllm_v1_names"}.items()
 }
-TODAY = ("09", "10", "11", "12")
+TODAY = ("09", "10", "11", "12", "17")
 """The chapters about vLLM V1."""
 
 
@@ -124,7 +124,7 @@ def test_the_sections_it_lists_are_its_own(name: str) -> None:
 def test_a_triton_kernel_stands_beside_its_reference(name: str) -> None:
     """The simulator's tables, a kernel that reads through them, and NumPy's answer."""
     code = "\n".join(cell.source for cell in code_cells(chapter(name)))
-    assert re.search(r"pagesim\.(Story|record|Scheduler|sizing)|simulate\(", code)
+    assert re.search(r"pagesim\.(Story|Engine|record|Scheduler|sizing)|simulate\(", code)
     launchers = r"paged_attention_v[12]|paged_prefill|fused_decode|reshape_and_cache|swap_blocks"
     assert re.search(rf"kernels\.({launchers}|copy_blocks|online_softmax)\(", code)
     assert re.search(r"\breference\.\w+|expected_k|kernels\.(assert_matches|side_by_side)", code)

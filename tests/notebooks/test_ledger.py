@@ -45,7 +45,7 @@ def test_the_counts_are_those_of_the_rows(number: int) -> None:
 
 
 def test_the_recordings_and_the_surprises_exist() -> None:
-    names = set(re.findall(r"`(?:tests/data/)?(v1(?:_groups)?/[\w-]+)`", LEDGER))
+    names = set(re.findall(r"`(?:tests/data/)?(v1(?:_groups|_offload)?/[\w-]+)`", LEDGER))
     data = ROOT / "tests/data"
     assert [name for name in names if not (data / f"{name}.jsonl.gz").is_file()] == []
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/v1").glob("*.py"))

@@ -15,7 +15,14 @@ BANK = re.findall(
     TEXT,
     re.DOTALL,
 )
-NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen", 16: "sixteen", 17: "seventeen"}
+NUMBERS = {
+    11: "eleven",
+    12: "twelve",
+    13: "thirteen",
+    16: "sixteen",
+    17: "seventeen",
+    18: "eighteen",
+}
 ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
 
 PLANS = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]

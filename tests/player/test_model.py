@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pagesim.decision import what_if
 from tests.player import samples
 from tests.player.conftest import NodeError
 from tests.timeline import applier
@@ -49,6 +50,13 @@ def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
     parts = [(3, 1, 0), (6, 0, 2), (4, 0, 2)]
     shares = [[100 * slots / 12 for slots in (*part, 12 - sum(part))] for part in parts]
     assert found == [pytest.approx(share) for share in shares]
+
+
+def test_the_usage_counts_blocks_and_not_the_null_block_of_v1(node: Any) -> None:
+    usages = "return [1, 4, 6].map((i) => run.at(i).usage);"
+    assert node(usages, samples.sharing()) == ["33.3 %", "66.7 %", "50.0 %"]
+    run = what_if(6, running={"a": 10}, waiting={"b": 5}, block_size=4).run
+    assert node("return [run.at(0).usage, run.at(run.steps).usage];", run) == ["60.0 %", "100.0 %"]
 
 
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:

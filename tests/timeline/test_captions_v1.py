@@ -7,31 +7,31 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.story import Engine
 from pagesim.timeline import Timeline
-from tests.v1.scenes import Cache, Engine, text
+from tests.v1.scenes import Cache, text
 
 
 def two_equal_prompts() -> Timeline:
     """Of three blocks, one after the other; then a text that needs the whole pool."""
-    engine = Engine(8)
-    with pagesim.record(engine.scheduler) as run:
-        for name in ("a", "b"):
-            engine.add(name, text(12), max_tokens=3)
-            engine.steps(3)
-        engine.add("c", text(26, first=100), max_tokens=1)
-        engine.step()
+    engine = Engine(gpu_blocks=8)
+    for name in ("a", "b"):
+        engine.add(name, range(12), max_tokens=3)
+        engine.steps(3)
+    engine.add("c", 26, max_tokens=1)
+    engine.step()
+    run = engine.run
     assert run.at(run.find(kind="finish")[0] + 1).lists == {"free queue": (4, 5, 6, 7, 3, 2, 1)}
     return run
 
 
 def served(*requests: tuple[int, int], pool: int = 8, steps: int, **config: Any) -> Timeline:
     """Requests a, b, … with so many tokens in their prompts and outputs."""
-    engine = Engine(pool, **config)
-    with pagesim.record(engine.scheduler) as run:
-        for i, (prompt, output) in enumerate(requests):
-            engine.add("ab"[i], text(prompt, first=50 * i), max_tokens=output)
-        engine.steps(steps)
-    return run
+    engine = Engine(gpu_blocks=pool, **config)
+    for i, (prompt, output) in enumerate(requests):
+        engine.add("ab"[i], prompt, max_tokens=output)
+    engine.steps(steps)
+    return engine.run
 
 
 def without_a_scheduler() -> Timeline:

@@ -1,4 +1,4 @@
-"""Short words for what the surprises of V1 need: blocks of 4 tokens, texts that are counts."""
+"""Short words for tests of V1 that `pagesim.Engine` has none for: managers, and steps in flight."""
 
 from typing import Any
 
@@ -9,16 +9,28 @@ from pagesim.v1 import (
     RequestStatus,
     Scheduler,
     SchedulerConfig,
-    SchedulerOutput,
 )
 
 SIZE = 4
-STEP_FIELDS = SchedulerConfig.__dataclass_fields__
 
 
 def text(length: int, first: int = 0) -> list[int]:
     """A text of this length; texts that begin with the same number begin alike."""
     return list(range(first, first + length))
+
+
+def found(manager: KVCacheManager, tokens: list[int], **options: Any) -> int:
+    """How many tokens of a text a new request would find."""
+    return manager.get_computed_blocks(Request("?", tokens, block_size=SIZE, **options))[1]
+
+
+def serving(blocks: int, **prompts: range) -> Scheduler:
+    """An asynchronous scheduler of two seats, not recorded, to which these requests have come."""
+    config = SchedulerConfig(32, 2, 64, async_scheduling=True)
+    scheduler = Scheduler(config, CacheConfig(SIZE, blocks))
+    for name, prompt in prompts.items():
+        scheduler.add_request(Request(name, prompt, block_size=SIZE))
+    return scheduler
 
 
 class Cache:
@@ -34,8 +46,7 @@ class Cache:
         return self.requests[name]
 
     def found(self, tokens: list[int], **options: Any) -> int:
-        """How many tokens of a text a new request would find."""
-        return self.manager.get_computed_blocks(Request("?", tokens, block_size=SIZE, **options))[1]
+        return found(self.manager, tokens, **options)
 
     def admit(self, name: str, tokens: list[int] | None = None) -> int | None:
         """Give a request room for its whole prompt; how many tokens it found, None without room."""
@@ -65,46 +76,3 @@ class Cache:
     @property
     def cached(self) -> list[int]:
         return [b.block_id for b in self.manager.block_pool.blocks if b.block_hash is not None]
-
-
-class Engine(Cache):
-    """A scheduler whose requests generate 901, 902, …; asynchronously a step is in flight."""
-
-    def __init__(self, num_blocks: int = 12, **options: Any) -> None:
-        steps = {name: value for name, value in options.items() if name in STEP_FIELDS}
-        cache = {name: value for name, value in options.items() if name not in STEP_FIELDS}
-        limits = {"max_num_batched_tokens": 32, "max_num_seqs": 4, "max_model_len": 64}
-        self.scheduler = Scheduler(
-            SchedulerConfig(**limits | steps),
-            CacheConfig(SIZE, num_blocks, **{"retention_interval": None} | cache),
-        )
-        self.manager = self.scheduler.kv_cache_manager
-        self.requests, self.sampled = {}, 900
-        self.in_flight: list[tuple[SchedulerOutput, list[str]]] = []
-
-    def add(self, name: str, tokens: list[int], max_tokens: int = 8, **options: Any) -> None:
-        self.scheduler.add_request(self.new(name, tokens, max_tokens=max_tokens, **options))
-
-    def step(self) -> dict[str, int]:
-        """How many tokens each request computes."""
-        output = self.scheduler.schedule()
-        tokens = dict(output.num_scheduled_tokens)
-        samples = [name for name in tokens if not self.requests[name].is_prefill_chunk]
-        self.in_flight.append((output, samples))
-        if len(self.in_flight) > self.scheduler.scheduler_config.async_scheduling:
-            output, samples = self.in_flight.pop(0)
-            new = {name: [self.sampled + at] for at, name in enumerate(samples, 1)}
-            self.sampled += len(samples)
-            self.scheduler.update_from_output(output, new)
-        return tokens
-
-    def steps(self, count: int) -> list[dict[str, int]]:
-        return [self.step() for _ in range(count)]
-
-    @property
-    def waiting(self) -> list[str]:
-        return [request.request_id for request in self.scheduler.waiting]
-
-    @property
-    def running(self) -> list[str]:
-        return [request.request_id for request in self.scheduler.running]

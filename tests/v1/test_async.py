@@ -1,17 +1,9 @@
 """Steps in flight: a preempted request whose output from before is still to come."""
 
-from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
-from tests.v1.scenes import Engine, text
+from pagesim.story import Engine
+from pagesim.v1 import Request, RequestStatus
+from tests.v1.scenes import serving
 from tests.v1.world import check
-
-
-def serving(blocks: int, **prompts: range) -> Scheduler:
-    """An asynchronous scheduler of two seats, to which these requests have come."""
-    config = SchedulerConfig(32, 2, 64, async_scheduling=True)
-    scheduler = Scheduler(config, CacheConfig(4, blocks))
-    for name, prompt in prompts.items():
-        scheduler.add_request(Request(name, prompt, block_size=4))
-    return scheduler
 
 
 def test_a_request_with_stale_output_is_passed_over_and_keeps_its_place() -> None:
@@ -60,7 +52,7 @@ def test_a_step_that_sampled_nothing_caches_nothing() -> None:
 
 def test_the_model_s_length_is_foreseen_as_the_request_s_is() -> None:
     engine = Engine(async_scheduling=True, max_model_len=8)
-    engine.add("a", text(6))
+    engine.add("a", 6)
     assert engine.steps(4) == [{"a": 6}, {"a": 1}, {}, {}]
     assert engine.requests["a"].num_tokens == 8 and engine.requests["a"].is_finished()
 

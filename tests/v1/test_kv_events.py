@@ -9,10 +9,14 @@ from pagesim.v1 import (
     BlockPool,
     BlockRemoved,
     BlockStored,
+    CacheConfig,
     FullAttentionSpec,
     KVCacheManager,
     MambaSpec,
+    ModelRunnerOutput,
     Request,
+    Scheduler,
+    SchedulerConfig,
     SlidingWindowSpec,
 )
 from pagesim.v1.kv_events import KVCacheEvent
@@ -205,3 +209,16 @@ def test_a_call_that_is_refused_tells_nothing() -> None:
 def test_a_wrong_flag_is_named() -> None:
     with pytest.raises(TypeError, match="enable_kv_cache_events must be True or False, not 1"):
         KVCacheManager(8, 4, enable_kv_cache_events=1)  # type: ignore[arg-type]
+
+
+def test_without_events_and_a_report_a_step_asks_for_neither(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for owner, name in ((KVCacheManager, "take_events"), (ModelRunnerOutput, "__init__")):
+        monkeypatch.setattr(owner, name, lambda *_, **__: pytest.fail("called for nothing"))
+    scheduler = Scheduler(SchedulerConfig(64, 8, 64), CacheConfig(4, 10))
+    scheduler.add_request(Request("a", range(6), block_size=4, max_tokens=2))
+    for _ in range(2):
+        output = scheduler.schedule()
+        scheduler.update_from_output(output, {"a": [7]})
+    assert not scheduler.has_requests() or scheduler.schedule().finished_req_ids == {"a"}

@@ -6,10 +6,11 @@ import pytest
 
 import pagesim
 from pagesim.errors import UsageError
+from pagesim.story import Engine
 from pagesim.v1 import CachedRequestData, Request, SchedulerOutput, why_it_waits_forever
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.workload import Request as Asked
-from tests.v1.scenes import SIZE, Cache, Engine, text
+from tests.v1.scenes import SIZE, Cache, found, text
 from tests.v1.world import check, refused
 
 # -- an empty prompt -------------------------------------------------------------------------------
@@ -42,32 +43,33 @@ def test_the_engines_refuse_an_empty_prompt() -> None:
 
 @pytest.mark.parametrize("length", [16, 17, 40])
 def test_a_prompt_that_is_too_long_in_one_step_answers_once(length: int) -> None:
-    engine = Engine(12, max_model_len=16, max_num_batched_tokens=40)
-    engine.add("a", text(length))
+    engine = Engine("v1", max_model_len=16, max_num_batched_tokens=40, max_num_seqs=4)
+    a = engine.add("a", range(length))
     assert engine.step() == {"a": length}
-    a = engine.requests["a"]
     assert a.is_finished() and a.num_output_tokens == 1
-    assert engine.found(text(16)) == 12  # its table had 4 blocks, as long as the model reads
-    assert engine.found(text(40)) == 16 and len(engine.queue) == 11
-    check(engine.manager)
+    manager = engine.scheduler.kv_cache_manager
+    assert found(manager, text(16)) == 12  # its table had 4 blocks, as long as the model reads
+    assert found(manager, text(40)) == 16 and engine.free == 11
+    check(manager)
 
 
 @pytest.mark.parametrize("length", [16, 17, 40])
 def test_in_chunks_it_is_computed_up_to_the_limit_and_stays(length: int) -> None:
-    engine = Engine(12, max_model_len=16, max_num_batched_tokens=10)
-    engine.add("a", text(length))
+    engine = Engine("v1", max_model_len=16, max_num_batched_tokens=10, max_num_seqs=4)
+    engine.add("a", length)
     assert engine.steps(3) == [{"a": 10}, {"a": 5}, {}]
     assert engine.running == ["a"] and engine.table("a") == [1, 2, 3, 4]
     assert "max_model_len (16)" in str(why_it_waits_forever(engine.scheduler, engine.requests["a"]))
-    engine.add("b", text(3, 50), max_tokens=1)
+    engine.add("b", 3, max_tokens=1)
     assert engine.step() == {"b": 3}
-    check(engine.manager)
+    check(engine.scheduler.kv_cache_manager)
 
 
 def test_asynchronously_a_chunk_has_no_place_for_a_token() -> None:
     """Not even beyond the limit, where any token ends a request."""
-    engine = Engine(12, max_model_len=16, max_num_batched_tokens=10, async_scheduling=True)
-    engine.add("a", text(40))
+    late = {"max_num_batched_tokens": 10, "max_num_seqs": 4, "async_scheduling": True}
+    engine = Engine("v1", max_model_len=16, **late)
+    engine.add("a", 40)
     output = engine.scheduler.schedule()
     with pytest.raises(UsageError, match="'a' samples 0 tokens"):
         engine.scheduler.update_from_output(output, {"a": [7]})
@@ -85,8 +87,8 @@ def test_nothing_is_reserved_beyond_the_model_s_length() -> None:
 
 
 def test_an_output_is_added_as_often_as_it_is_given() -> None:
-    engine = Engine()
-    engine.add("a", text(5), max_tokens=3)
+    engine = Engine("v1")
+    engine.add("a", 5, max_tokens=3)
     output = engine.scheduler.schedule()
     for token in (7, 8):
         engine.scheduler.update_from_output(output, {"a": [token]})
@@ -94,12 +96,12 @@ def test_an_output_is_added_as_often_as_it_is_given() -> None:
     assert engine.step() == {"a": 2}
     assert engine.scheduler.requests == {}
     assert engine.scheduler.update_from_output(output, {"a": [9]}) == {}
-    check(engine.manager)
+    check(engine.scheduler.kv_cache_manager)
 
 
 def test_an_output_made_by_hand() -> None:
-    engine = Engine()
-    engine.add("a", text(5), max_tokens=2)
+    engine = Engine("v1")
+    engine.add("a", 5, max_tokens=2)
     engine.step()
     by_hand = SchedulerOutput([], CachedRequestData(["a"]), {"a": 1}, 1, set(), set())
     answer = engine.scheduler.update_from_output(by_hand, {"a": [7]})
@@ -112,8 +114,8 @@ def test_an_output_made_by_hand() -> None:
 
 def test_a_request_that_was_told_too_much_is_preempted_and_comes_back() -> None:
     """Its tokens in flight are fewer than none then, which holds nobody back."""
-    engine = Engine()
-    engine.add("a", text(5))
+    engine = Engine("v1")
+    engine.add("a", 5)
     output = engine.scheduler.schedule()
     for token in (7, 8):
         engine.scheduler.update_from_output(output, {"a": [token]})
@@ -143,12 +145,12 @@ def test_a_table_belongs_to_an_id(recorded: bool) -> None:
 
 
 def test_a_scheduler_goes_on_with_a_table_that_it_has_not_begun() -> None:
-    engine = Engine(8)
-    assert engine.manager.allocate_slots(Request("a", text(3), block_size=SIZE), 2) is not None
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(3))
-        assert engine.step() == {"a": 3}
-        assert run.at(-1) == engine.scheduler.state()
+    engine = Engine("v1", gpu_blocks=8)
+    manager = engine.scheduler.kv_cache_manager
+    assert manager.allocate_slots(Request("a", range(3), block_size=SIZE), 2) is not None
+    engine.add("a", range(3))
+    assert engine.step() == {"a": 3}
+    assert engine.run.at(-1) == engine.scheduler.state()
 
 
 def test_a_table_that_is_too_short_is_cached_as_far_as_it_goes() -> None:
@@ -167,6 +169,12 @@ def test_a_free_block_may_be_cached_by_hand() -> None:
     check(cache.manager)
     assert cache.admit("b", text(9)) == 4 and cache.table("b")[0] == 5
     check(cache.manager)
+
+
+def test_an_empty_salt_is_no_salt() -> None:
+    cache = Cache(12)
+    cache.admit("a", text(9))
+    assert cache.found(text(9), cache_salt="") == 8
 
 
 def test_a_table_outlives_the_caller_s_request() -> None:

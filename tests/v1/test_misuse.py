@@ -15,7 +15,7 @@ import pytest
 import pagesim
 from pagesim import v1
 from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestStatus
-from tests.v1.scenes import SIZE, Engine, text
+from tests.v1.scenes import SIZE, serving, text
 from tests.v1.world import everything, request_state
 
 CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
@@ -28,16 +28,15 @@ class Scene:
     """An engine in the middle of its work, and what a confused caller may have at hand."""
 
     def __init__(self) -> None:
-        engine = self.engine = Engine(14, max_num_seqs=2, async_scheduling=True)
-        for name, length in (("a", 9), ("b", 6), ("c", 5)):
-            engine.add(name, text(length, ord(name)))
-        used = engine.scheduler.schedule()
-        engine.scheduler.update_from_output(used, {"a": [1], "b": [2]})
-        flying = engine.scheduler.schedule()
-        self.pool, (a, b, c) = engine.manager.block_pool, engine.requests.values()
-        new, foreign = Request("new", text(13, ord("a")), block_size=SIZE), BlockPool(99, True, 4)
+        scheduler = self.scheduler = serving(14, a=range(9), b=range(20, 26), c=range(30, 35))
+        used = scheduler.schedule()
+        scheduler.update_from_output(used, {"a": [1], "b": [2]})
+        flying = scheduler.schedule()
+        manager = scheduler.kv_cache_manager
+        self.pool, (a, b, c) = manager.block_pool, scheduler.requests.values()
+        new, foreign = Request("new", range(13), block_size=SIZE), BlockPool(99, True, 4)
         own, theirs = self.pool.blocks, foreign.blocks
-        hits = engine.manager.get_computed_blocks(new)[0]
+        hits = manager.get_computed_blocks(new)[0]
         self.requests = [a, b, c, new, Request("a", text(9), block_size=2)]
         self.junk: list[Any] = [
             *(None, True, 0, 1, -1, 4, 2**70, -(2**70), 0.5, 4.0, float("nan"), float("inf")),
@@ -47,7 +46,7 @@ class Scene:
             *([own[1]] * 2, [own[-1]] * 2, [own[-1], None], theirs[1:3], own[:1]),
             *([own[1], theirs[1]], hits, KVCacheBlocks((range(2),)), KVCacheBlocks((theirs[1:3],))),
             *(KVCacheBlocks(()), KVCacheBlock(-1), KVCacheBlock(2**70), used, flying),
-            *(*RequestStatus, engine.scheduler, engine.manager, self.pool),
+            *(*RequestStatus, scheduler, manager, self.pool),
             *(a.block_hashes, a.block_hashes[0], [True], [True, "x"]),
         ]
         self.right: dict[str, Any] = {
@@ -74,17 +73,17 @@ class Scene:
             "num_gpu_blocks": 9,
             "max_model_len": 64,
             "num_seqs": 9,
-            "scheduler_config": engine.scheduler.scheduler_config,
-            "cache_config": engine.scheduler.cache_config,
-            "scheduler": engine.scheduler,
+            "scheduler_config": scheduler.scheduler_config,
+            "cache_config": scheduler.cache_config,
+            "scheduler": scheduler,
         }
         queue = self.pool.free_block_queue
-        subjects = (engine.scheduler, engine.manager, self.pool, new, queue, own[-1], hits)
+        subjects = (scheduler, manager, self.pool, new, queue, own[-1], hits)
         self.subjects: dict[str, Any] = {type(subject).__name__: subject for subject in subjects}
         self.subjects["RequestStatus"] = RequestStatus
 
     def state(self) -> list[Any]:
-        return [everything(self.engine.scheduler), *map(request_state, self.requests)]
+        return [everything(self.scheduler), *map(request_state, self.requests)]
 
     def find(self, kind: str, method: str | None) -> Callable[..., Any]:
         return getattr(v1, kind) if method is None else getattr(self.subjects[kind], method)
@@ -134,7 +133,7 @@ def test_junk_is_refused_in_words_or_taken(recorded: bool) -> None:
         call, before = scene.find(*entry), scene.state()
         arguments = _arguments(r, taken, scene)
         try:
-            with pagesim.record(scene.engine.scheduler) if recorded else nullcontext():
+            with pagesim.record(scene.scheduler) if recorded else nullcontext():
                 call(**arguments)
         except Exception as error:
             refused += 1
@@ -150,7 +149,7 @@ def test_the_class_of_requests_is_refused_while_recording() -> None:
     """Its ``request_id`` is a slot, for which a recording can have no name."""
     scene = Scene()
     with (
-        pagesim.record(scene.engine.scheduler),
+        pagesim.record(scene.scheduler),
         pytest.raises(TypeError, match="request must be a Request"),
     ):
-        scene.engine.manager.cache_blocks(v1.Request, "x")  # type: ignore[arg-type]
+        scene.scheduler.kv_cache_manager.cache_blocks(v1.Request, "x")  # type: ignore[arg-type]

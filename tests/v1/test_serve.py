@@ -7,6 +7,7 @@ import pytest
 import pagesim
 from pagesim.v1 import CacheConfig, OffloadingConfig, Request, Scheduler, SchedulerConfig, serve
 from pagesim.v1.offload.worker import OffloadingWorker
+from pagesim.v1.transfers import TransferJob
 
 
 def new_scheduler(num_blocks: int, chunks: int | None = None, **limits: Any) -> Scheduler:
@@ -50,6 +51,25 @@ def test_a_worker_says_when_copies_end() -> None:
             serve(scheduler, [request("b", 0, 9, 1)], worker)
         (load,), (receive,) = run.find(kind="load"), run.find(kind="receive")
         assert (run[receive].step or 0) - (run[load].step or 0) == received - 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"), [("fail", "FINISHED_ERROR"), ("recompute", "FINISHED_LENGTH_CAPPED")]
+)
+def test_a_worker_says_which_loads_fail(policy: str, status: str) -> None:
+    tier = OffloadingConfig(40, kv_load_failure_policy=policy)
+    scheduler = Scheduler(SchedulerConfig(64, 8, 64), CacheConfig(4, 12), tier)
+    failed = []
+
+    def fails_once(job: TransferJob) -> bool:
+        failed.append(job.job_id)
+        return len(failed) == 1
+
+    serve(scheduler, [request("a", 0, 9)])
+    assert scheduler.reset_prefix_cache()
+    again = request("b", 0, 9)
+    serve(scheduler, [again], OffloadingWorker(fails=fails_once))
+    assert again.status.name == status and len(failed) == 1 + (policy == "recompute")
 
 
 def test_who_waits_forever_is_left_waiting() -> None:

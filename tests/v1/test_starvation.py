@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from pagesim.sizing.kv_cache_spec import KVCacheSpec
+from pagesim.story import Engine
 from pagesim.v1 import FullAttentionSpec, MambaSpec, Request, SlidingWindowSpec
 from pagesim.v1.starvation import why_it_waits_forever
-from tests.v1.scenes import Engine, text
 
 WHOLE = {"enable_chunked_prefill": False, "max_num_batched_tokens": 8, "max_model_len": 8}
 CHUNK = {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8}
@@ -25,11 +25,12 @@ CHUNK = {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8}
 def test_it_is_named_and_its_steps_are_empty(
     blocks: int, prompt: int, options: dict[str, Any], steps: int, why: str
 ) -> None:
-    engine = Engine(blocks, **options)
-    engine.add("a", text(prompt), max_tokens=20)
+    engine = Engine("v1", gpu_blocks=blocks, **options)
+    engine.add("a", prompt, max_tokens=20)
     engine.steps(steps)
     assert f"request {why}" in str(why_it_waits_forever(engine.scheduler, engine.requests["a"]))
     assert engine.requests["a"].num_output_tokens == (3 if steps == 4 else 0)
+    assert engine.scheduler.get_num_unfinished_requests() == 1
     assert engine.steps(5) == [{}] * 5
 
 
@@ -43,10 +44,9 @@ def test_it_is_named_and_its_steps_are_empty(
     ],
 )
 def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str, Any]) -> None:
-    engine = Engine(blocks, **options)
-    engine.add("a", text(prompt), max_tokens=1)
-    engine.add("z", text(1, 90), max_tokens=1)
-    its: Request = engine.requests["a"]
+    engine = Engine("v1", gpu_blocks=blocks, **options)
+    its: Request = engine.add("a", prompt, max_tokens=1)
+    engine.add("z", 1, max_tokens=1)
     for _ in range(20):
         assert why_it_waits_forever(engine.scheduler, its) is None
         engine.step()
@@ -55,9 +55,9 @@ def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str
 
 def test_a_prompt_beyond_the_model_s_length_is_computed_up_to_there() -> None:
     """Its engine would refuse it. A threshold of the whole step lets it begin without chunks."""
-    engine = Engine(12, **WHOLE, long_prefill_token_threshold=8)
-    engine.add("a", text(9))
-    engine.add("z", text(1, 90), max_tokens=1)
+    engine = Engine("v1", **WHOLE, long_prefill_token_threshold=8)
+    engine.add("a", 9)
+    engine.add("z", 1, max_tokens=1)
     assert why_it_waits_forever(engine.scheduler, engine.requests["a"]) is None
     assert engine.steps(3) == [{"a": 8}, {"z": 1}, {}]
     why = why_it_waits_forever(engine.scheduler, engine.requests["a"])
@@ -78,11 +78,10 @@ def test_with_groups_it_is_named_where_it_never_ends(layout: str) -> None:
     groups = LAYOUTS[layout]
     ends = []
     for num_blocks in range(2, 16):
-        engine = Engine(num_blocks, groups=groups, max_num_batched_tokens=8)
-        engine.add("a", text(14), max_tokens=1)
-        its = engine.requests["a"]
+        engine = Engine("v1", gpu_blocks=num_blocks, groups=groups, max_num_batched_tokens=8)
+        its = engine.add("a", 14, max_tokens=1)
         words = why_it_waits_forever(engine.scheduler, its)
-        needed = engine.manager.coordinator.most_blocks_at_once(14)
+        needed = engine.scheduler.kv_cache_manager.coordinator.most_blocks_at_once(14)
         engine.steps(12)
         assert its.is_finished() == (words is None), num_blocks
         if words is not None:

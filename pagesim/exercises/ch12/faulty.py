@@ -23,6 +23,9 @@ class _ReadOrNot(LRUCachePolicy):
         of = self.chunks
         return ((k, of[k]) for k in keys if of[k].ref_cnt >= 0 and k not in protected)
 
+    def has_idle(self, n: int, protected: KeySet) -> bool:
+        return sum(1 for _ in self.idle(self.chunks, protected)) >= n
+
 
 class _Careless(CPUOffloadingManager):
     def complete_load(self, keys: Iterable[OffloadKey], req_context: ReqContext) -> None:

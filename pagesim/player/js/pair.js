@@ -62,7 +62,7 @@ export function differences([a, b]) {
   const found = [...names].filter((name) => has(a, name) !== has(b, name));
   const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
   if (found.length > LISTED) words.push(`and ${plural(found.length - LISTED, "more sequence")}`);
-  const [one, other] = [a, b].map(({ held, usable }) => `${((100 * held) / (usable || 1)).toFixed(1)} %`);
+  const [one, other] = [a.usage, b.usage];
   if (one !== other) words.push(`memory held: ${one} | ${other}`);
   return { names: new Set(found), words };
 }

@@ -107,6 +107,10 @@ export class State {
   get usable() {
     return this.numGpu - Number(this.nullBlock !== null && this.refs[this.nullBlock] === 0);
   }
+  /** The gauge that an engine logs: it counts blocks, and one with a token counts as a full one. */
+  get usage() {
+    return `${((100 * this.held) / (this.usable || 1)).toFixed(1)} %`;
+  }
   pool(id) {
     return id < this.numGpu ? 0 : 1;
   }

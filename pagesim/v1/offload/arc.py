@@ -39,12 +39,12 @@ class ARCCachePolicy(CachePolicy):
 
     def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
         """Add a chunk."""
-        self.chunks[key] = chunk
+        self._add(key, chunk)
         self._move(key, self.t1)
 
     def remove(self, key: OffloadKey) -> None:
         """Take a chunk out and leave no ghost."""
-        del self.chunks[key]
+        self._drop(key)
         self._move(key, None)
 
     def on_store_miss(self, keys: KeyList, req_context: ReqContext) -> None:
@@ -61,8 +61,8 @@ class ARCCachePolicy(CachePolicy):
             self.target = max(self.target - max(1, len(self.b1) / len(self.b2)), 0.0)
             self._move(key, self.b2)
 
-    def touch(self, keys: KeyList) -> None:
-        """These keys are used now, the head last; a chunk that is being stored stays in ``t1``."""
+    def touch(self, keys: KeyList, req_context: ReqContext) -> None:
+        """A request uses these keys now, the head last; a chunk being stored stays in ``t1``."""
         for key in reversed(keys):
             if key not in self.chunks:
                 self._ask_ghost(key)
@@ -80,18 +80,19 @@ class ARCCachePolicy(CachePolicy):
 
     def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
+        if not self.has_idle(n, protected):
+            return None
         # Two cursors walk from the oldest chunk on: t1's as long as t1 has its target size.
         once, more = self.idle(self.t1, protected), self.idle(self.t2, protected)
         size, victims = len(self.t1), []
         for _ in range(n):
             first, second = (once, more) if size >= int(self.target) else (more, once)
             victim = next(first, None) or next(second, None)
-            if victim is None:
-                return None
+            assert victim is not None
             size -= victim[0] in self.t1
             victims.append(victim)
         for key, _ in victims:
-            del self.chunks[key]
+            self._drop(key)
             self._move(key, self.b1 if key in self.t1 else self.b2)
         for ghosts in (self.b1, self.b2):
             while len(ghosts) > self.capacity:

@@ -78,6 +78,27 @@ class CachePolicy:
     def clear(self) -> None:
         """Forget everything."""
         self.chunks: dict[OffloadKey, ChunkStatus] = {}
+        self.num_idle = 0
+        """How many chunks nobody reads or writes."""
+
+    def _add(self, key: OffloadKey, chunk: ChunkStatus) -> None:
+        self.chunks[key] = chunk
+        self.num_idle += chunk.ref_cnt == 0
+
+    def _drop(self, key: OffloadKey) -> None:
+        self.num_idle -= self.chunks.pop(key).ref_cnt == 0
+
+    def set_ref_cnt(self, chunk: ChunkStatus, ref_cnt: int) -> None:
+        """A chunk has so many readers now; -1 stands for a writer."""
+        self.num_idle += (ref_cnt == 0) - (chunk.ref_cnt == 0)
+        chunk.ref_cnt = ref_cnt
+
+    def has_idle(self, n: int, protected: KeySet) -> bool:
+        """Whether ``n`` chunks may be evicted, known without looking at each."""
+        return n <= self.num_idle and (
+            n + sum(1 for _ in self.idle(self.chunks.keys() & protected, frozenset()))
+            <= self.num_idle
+        )
 
     def get(self, key: OffloadKey) -> ChunkStatus | None:
         """Return the chunk of this key; None if it is not there."""

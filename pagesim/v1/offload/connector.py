@@ -85,7 +85,8 @@ class OffloadingConnector:
         """The jobs that are not done, by number."""
         self._fence: dict[int, TransferJob] = {}
         """Those that a reset left behind, which some workers have not reported."""
-        self._num_jobs = 0
+        self._num_jobs = self._num_stale = 0
+        """How many jobs have begun, and how many of them before the last reset."""
         self._states: dict[Name, RequestState] = {}
         self._shares_loads = cache_config.enable_prefix_caching
         self._loading: set[OffloadKey] = set()
@@ -303,16 +304,22 @@ class OffloadingConnector:
     def update_connector_output(self, completed: Iterable[tuple[int, int]]) -> None:
         """Workers report jobs: each number, and how many workers are done with it."""
         for job_id, num_reports in completed:
-            is_forgotten = job_id in self._fence
-            job = self._fence[job_id] if is_forgotten else self.jobs[job_id]
+            is_stale = self.is_stale(job_id)
+            job = self._fence.get(job_id) if is_stale else self.jobs[job_id]
+            if job is None:  # it was done before the reset
+                continue
             job.num_pending -= num_reports
-            if job.num_pending:
+            if job.num_pending > 0:
                 continue
             self.journal.note((END, job_id))
-            if is_forgotten:
+            if is_stale:
                 del self._fence[job_id]
             else:
                 self._complete(job)
+
+    def is_stale(self, job_id: int) -> bool:
+        """Whether a job began before the last reset: whatever is reported of it does no harm."""
+        return job_id < self._num_stale
 
     def num_pending(self, job_id: int) -> int:
         """How many workers have not reported a job yet; 0 for one that is done, or unknown."""
@@ -353,6 +360,7 @@ class OffloadingConnector:
         """Forget the tier. Copies under way are waited for in the next step, and lead nowhere."""
         self._flushed |= self.jobs.keys()
         self._fence |= self.jobs
+        self._num_stale = self._num_jobs
         self.jobs.clear()
         for state in list(self._states.values()):
             state.jobs.clear()

@@ -55,6 +55,6 @@ class ChunkEvents:
             elif not each.metadata_only:
                 hashes = [block_hash for event in stored for block_hash in event.block_hashes]
                 events.append(BlockRemoved(hashes, medium="CPU", group_idx=0))
-                for key in each.keys:
-                    self.known.pop(key, None)
+            for key in each.keys if each.removed else ():
+                self.known.pop(key, None)
         return events

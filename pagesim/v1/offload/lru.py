@@ -45,20 +45,23 @@ class LRUCachePolicy(CachePolicy):
 
     def insert(self, key: OffloadKey, chunk: ChunkStatus, req_context: ReqContext) -> None:
         """Add a chunk."""
-        self.chunks[key] = chunk
-        self.on_request_access([key], req_context)
+        self._add(key, chunk)
+        self._place([key], req_context)
         if key not in self.ranks:  # nobody knows its place in the request
             self._raise(key, self._now())
 
     def on_request_access(self, keys: KeyList, req_context: ReqContext) -> None:
+        self._place(keys, req_context)
+
+    def _place(self, keys: KeyList, req_context: ReqContext) -> None:
         """All chunks of a request have the time when it first needed one."""
         time, ends = self.times.setdefault(req_context, self._now()), req_context.positions
         for key in keys:
             if key in self.chunks and key in ends:
                 self._raise(key, time, -ends[key])
 
-    def touch(self, keys: KeyList) -> None:
-        """These keys are used now, the head last."""
+    def touch(self, keys: KeyList, req_context: ReqContext) -> None:
+        """A request uses these keys now, the head last."""
         for key in reversed(keys):
             if key in self.chunks:
                 self._raise(key, self._now())
@@ -67,14 +70,17 @@ class LRUCachePolicy(CachePolicy):
         self, keys: KeyList, inserted: KeySet, reused: KeySet, req_context: ReqContext
     ) -> None:
         """A request has ended that needed ``keys``."""
-        self.touch(keys)
+        self.touch(keys, req_context)
 
     def remove(self, key: OffloadKey) -> None:
         """Take a chunk out."""
-        del self.chunks[key], self.ranks[key]
+        self._drop(key)
+        del self.ranks[key]
 
     def evict(self, n: int, protected: KeySet) -> list[Pair] | None:
         """Take out ``n`` idle chunks; None, and no change, if there are fewer."""
+        if not self.has_idle(n, protected):
+            return None
         popped, victims = [], list[Pair]()
         while self.heap and len(victims) < n:
             rank, key = entry = heappop(self.heap)
@@ -83,8 +89,6 @@ class LRUCachePolicy(CachePolicy):
                 victims += self.idle([key], protected)
         for entry in popped:
             heappush(self.heap, entry)
-        if len(victims) < n:
-            return None
         for key, _ in victims:
             self.remove(key)
         return victims

@@ -100,8 +100,13 @@ class CPUOffloadingManager:
         check_a("req_context", req_context, ReqContext)
         self.records[req_context] = AccessRecord()
 
-    def _note(self, needed: Keys, reused: Keys, req_context: ReqContext) -> AccessRecord:
-        """Note what a request needs; UsageError if it has finished and needs something new."""
+    def _note(
+        self, needed: Keys, reused: Keys, req_context: ReqContext, stored: Keys = ()
+    ) -> AccessRecord:
+        """Note what a request needs; UsageError if it has finished and needs something new.
+
+        The policy hears first which of these are not there and will be ``stored``.
+        """
         check_a("req_context", req_context, ReqContext)
         record = self.records.setdefault(req_context, AccessRecord())
         new = [key for key in dict.fromkeys(needed) if key not in record.keys]
@@ -110,6 +115,9 @@ class CPUOffloadingManager:
                 f"request {req_context.req_id!r} has finished, so it cannot need chunk {new[0]!r}: "
                 "make a ReqContext for each request"
             )
+        if missed := [key for key in stored if key not in record.missed]:
+            record.missed.update(missed)
+            self.policy.on_store_miss(missed, req_context)
         if new:
             record.keys.update(dict.fromkeys(new))
             self.policy.on_request_access(new, req_context)
@@ -138,7 +146,7 @@ class CPUOffloadingManager:
         """These chunks are used now."""
         touched = list(keys)
         hash((*touched,))  # a key that cannot be one is told before anything changes
-        self.policy.touch(touched)
+        self.policy.touch(touched, req_context)
 
     @explained
     def prepare_load(self, keys: Keys, req_context: ReqContext) -> CPULoadStoreSpec:
@@ -181,12 +189,9 @@ class CPUOffloadingManager:
         new = [k for k in missing if counts is None or counts.get(k, 0) + 1 >= self.store_threshold]
         ready = [key for key, chunk in chunks.items() if chunk and chunk.ref_cnt >= 0]
         needed = {*new, *ready}
-        record = self._note([key for key in offered if key in needed], ready, req_context)
+        record = self._note([key for key in offered if key in needed], ready, req_context, new)
         self._count(offered)  # nothing has changed if the line above raises
         self.skipped += len(missing) - len(new)
-        missed = [key for key in new if key not in record.missed]
-        self.policy.on_store_miss(missed, req_context)
-        record.missed.update(missed)
         if new:
             self.allocations.append(len(new))
         num_free = self.num_chunks - len(self.policy.chunks)
@@ -229,22 +234,23 @@ class CPUOffloadingManager:
         return chunk_id
 
     def _end_store(self, key: OffloadKey, chunk: ChunkStatus, success: bool) -> None:
-        chunk.ref_cnt = 0
         if success:
+            self.policy.set_ref_cnt(chunk, 0)
             self._tell(chunk.chunk_id, COMPUTED)
             self._tell(chunk.chunk_id, CACHE)
         else:
             self.policy.remove(key)
+            chunk.ref_cnt = 0
             self.freed_ids.append(chunk.chunk_id)
             self._tell(chunk.chunk_id, FREE, CPU_FREE_LIST, BACK)
 
     def _pin(self, chunk: ChunkStatus) -> int:
-        chunk.ref_cnt += 1
+        self.policy.set_ref_cnt(chunk, chunk.ref_cnt + 1)
         self._tell(chunk.chunk_id, SHARE)
         return chunk.chunk_id
 
     def _release(self, chunk: ChunkStatus) -> None:
-        chunk.ref_cnt -= 1
+        self.policy.set_ref_cnt(chunk, chunk.ref_cnt - 1)
         self._tell(chunk.chunk_id, UNSHARE)
 
     def _evict(self, n: int, protected: KeySet) -> list[OffloadKey] | None:

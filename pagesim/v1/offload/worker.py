@@ -20,16 +20,19 @@ class OffloadingWorker:
     """The copies under way. ``ends_at`` is when a copy ends that begins now, if none is before it.
 
     Times are of any unit. By default, a copy ends in the step in which it begins. ``copy`` is told
-    of each copy that begins, and moves the bytes if there are any.
+    of each copy that begins, and moves the bytes if there are any. ``fails`` says which loads bring
+    nothing, although they end; by default none.
     """
 
     def __init__(
         self,
         ends_at: Callable[[TransferJob, float], float] | None = None,
         copy: Callable[[TransferJob], object] | None = None,
+        fails: Callable[[TransferJob], bool] | None = None,
     ) -> None:
         self.ends_at = ends_at or (lambda job, now: now)
         self.copy = copy or (lambda job: None)
+        self.fails = fails or (lambda job: False)
         self._planned: list[TransferJob] = []
         self._stores: deque[tuple[float, TransferJob]] = deque()
         self._loads: deque[tuple[float, TransferJob]] = deque()
@@ -65,6 +68,11 @@ class OffloadingWorker:
             while queue and queue[0][0] <= now:
                 ended.append(queue.popleft()[1])
         return sorted(ended, key=lambda job: job.job_id)
+
+    def invalid(self, jobs: list[TransferJob]) -> set[int]:
+        """Return the blocks that these should have filled, and did not."""
+        failed = [job for job in jobs if not job.is_store and self.fails(job)]
+        return {block_id for job in failed for block_id in job.dst_spec.block_ids}
 
     def next_end(self) -> float | None:
         """Return when the next copy ends; None if none is under way, or only planned."""

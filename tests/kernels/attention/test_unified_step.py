@@ -14,8 +14,9 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.kernels import backend, kv_pool, kv_pools, paged_prefill, reshape_and_cache
 from pagesim.kernels.pool import KVTensors
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, SlidingWindowSpec
+from pagesim.story import Engine
 from pagesim.v1 import CacheConfig, Request, Scheduler, SchedulerConfig
-from tests.v1.scenes import SIZE, Engine, text
+from tests.v1.scenes import SIZE, text
 
 HEADS, KV_HEADS, DIM = 2, 1, 16
 NAN = float("nan")
@@ -82,7 +83,7 @@ def one_layer(num_blocks: int, window: int) -> Model:
 
 def run(engine: Engine, window: int, steps: int) -> tuple[set[tuple[bool, bool]], int]:
     """Step on and check every row; which mixtures of phases there were, and how many nulls."""
-    scheduler, model = engine.scheduler, one_layer(len(engine.manager.block_pool.blocks), window)
+    scheduler, model = engine.scheduler, one_layer(24, window)
     mixtures, nulls = set(), 0
     for step in range(steps):
         output = scheduler.schedule()
@@ -97,13 +98,14 @@ def run(engine: Engine, window: int, steps: int) -> tuple[set[tuple[bool, bool]]
 
 @pytest.mark.parametrize("window", [0, 6])
 def test_prompts_chunks_hits_and_decodes_in_one_launch(window: int) -> None:
-    engine = Engine(24, max_num_batched_tokens=9, sliding_window=window or None)
+    kept = {"sliding_window": window or None, "retention_interval": None}
+    engine = Engine(gpu_blocks=24, max_num_batched_tokens=9, **kept)
     engine.add("long", text(23), max_tokens=9)
     engine.add("again", text(21), max_tokens=6)
     engine.add("other", text(6, 60), max_tokens=9)
     mixtures, nulls = run(engine, window, 7)
     assert mixtures == {(True, False), (True, True), (False, True)}
-    assert engine.manager.prefix_cache_stats.hits > 0
+    assert engine.scheduler.kv_cache_manager.prefix_cache_stats.hits > 0
     assert (nulls > 6) == bool(window)
 
 

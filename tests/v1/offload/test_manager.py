@@ -33,6 +33,22 @@ EXAMPLES = 3 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 RECORDINGS = sorted((DATA / "v1_offload").glob("offload_manager-*.jsonl.gz"))
 
 
+class Listening:
+    """Notes what the policy of a manager hears, in order."""
+
+    def __init__(self, manager: CPUOffloadingManager, patch: pytest.MonkeyPatch) -> None:
+        self.heard: list[tuple[str, list[str]]] = []
+        for name in ("on_store_miss", "on_request_access"):
+            patch.setattr(manager.policy, name, self._ear(name))
+
+    def _ear(self, name: str) -> Callable[..., None]:
+        return lambda keys, context: self.heard.append((name, list(keys)))
+
+    def since(self) -> list[tuple[str, list[str]]]:
+        heard, self.heard = self.heard, []
+        return heard
+
+
 def state_of(manager: CPUOffloadingManager) -> dict[str, Any]:
     """As a recording has it."""
     chunks = {key: [chunk.chunk_id, chunk.ref_cnt] for key, chunk in manager.policy.chunks.items()}
@@ -237,3 +253,27 @@ def test_a_full_tier_that_nobody_uses_has_a_usage_of_0() -> None:
         usages.append(manager.get_stats()["usage"])
     assert usages == [1.0, 0.0, 1.0, 0.0]
     assert manager.take_events() == []  # nobody has asked for them
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc"])
+def test_the_policy_hears_of_a_miss_before_it_hears_of_the_access(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release itself tells its policies so; it is silent where there is nothing to tell."""
+    manager, a, b = CPUOffloadingManager(4, policy), ReqContext("a"), ReqContext("b")
+    policy_of = Listening(manager, monkeypatch)
+    manager.prepare_store(["x", "y"], a)
+    assert policy_of.since() == [("on_store_miss", ["x", "y"]), ("on_request_access", ["x", "y"])]
+    manager.complete_store(["x"], a)
+    manager.prepare_store(["x", "y", "z"], b)  # y is pending: the request does not need it yet
+    assert policy_of.since() == [("on_store_miss", ["z"]), ("on_request_access", ["x", "z"])]
+    manager.complete_store(["y", "z"], b)
+    manager.prepare_store(["x", "y", "z"], b)
+    assert policy_of.since() == [("on_request_access", ["y"])]
+    manager.prepare_load(["x"], b)
+    manager.prepare_store(["z"], a)
+    assert policy_of.since() == [("on_request_access", ["z"])]
+    manager.on_request_finished(a)
+    with pytest.raises(UsageError):
+        manager.prepare_store(["w"], a)
+    assert policy_of.since() == []

@@ -1,11 +1,13 @@
 """The scheduler with a second tier: nothing is lost or freed twice, and wrong use is told."""
 
 import random
+from contextlib import nullcontext
 
 import pytest
 
 from pagesim.errors import UsageError
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, SlidingWindowSpec
+from pagesim.timeline.record import record
 from pagesim.v1 import (
     CacheConfig,
     ModelRunnerOutput,
@@ -165,3 +167,19 @@ def test_no_tier_no_copies_and_no_second_request_of_the_same_id() -> None:
         world.add("a", range(9))
     world.run()
     world.add("a", range(9))
+
+
+def test_a_load_without_end_is_the_same_when_it_is_recorded() -> None:
+    """Of the only token of a prompt: it is loaded, and computed again to sample the next one."""
+    tables = []
+    for watch in (nullcontext, record):
+        world = World(4, 1)
+        with watch(world.scheduler):
+            world.add("a", [7])
+            world.run()
+            assert world.scheduler.reset_prefix_cache()
+            world.add("b", [7])
+            loads = [world.step().kv_connector_metadata.load_jobs for _ in range(4)]  # type: ignore[union-attr]
+        check(world)
+        tables.append([list(map(len, loads)), world.scheduler.kv_cache_manager.get_block_ids("b")])
+    assert tables[0] == tables[1] == [[1] * 4, ([2],)]

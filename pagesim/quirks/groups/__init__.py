@@ -1,0 +1,1 @@
+"""Surprises of V1 with several KV cache groups."""

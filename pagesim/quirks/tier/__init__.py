@@ -1,0 +1,1 @@
+"""Surprises of the second tier, of KV events and of their metrics."""

@@ -1,0 +1,42 @@
+"""# q10 A CPU pool of no blocks
+
+V0 · swapping · mended
+
+Without CPU blocks, swapping out fails in one way, and with prefix caching in another.
+
+## Expected
+No room is no room: the same error, NoFreeBlocksError, in both cases.
+
+## What happens
+The CPU has no blocks, and `a` is swapped out. Without prefix caching vLLM raises NoFreeBlocksError.
+With prefix caching it raises an AssertionError, which code that waits for NoFreeBlocksError does
+not catch. pagesim raises NoFreeBlocksError in both cases, and `a` keeps its blocks.
+
+## Why
+The allocator with caching asks its evictor when no unused block is left. The evictor is empty as
+well, and that is an assertion.
+
+## What to do
+Give the server some `swap_space` if you set `preemption_mode="swap"`, or do not set it.
+
+## Threads
+None found.
+"""
+
+from pagesim.quirks.scene import Scene, error_of
+from pagesim.story import Story
+
+
+def scenario() -> Scene:
+    errors = {}
+    for caching in (False, True):
+        story = Story(gpu_blocks=4, caching=caching)
+        a = story.arrive(range(8), "a")
+        errors["with caching" if caching else "without"] = error_of(a.swap_out)
+    return Scene(story.run, errors=errors, blocks_of_a=a.block_ids)
+
+
+ANSWER = {
+    "errors": {"without": "NoFreeBlocksError", "with caching": "NoFreeBlocksError"},
+    "blocks_of_a": [0, 1],
+}

@@ -1,0 +1,1 @@
+"""Surprises of V1, release 0.33.0."""
