@@ -37,7 +37,7 @@ def pinned(history: History) -> list[Finding]:
     return [
         Finding(
             "q20" if cpu and gone else None,
-            f"{number(len(blocks), 'block')} of {where} belong to nobody, and are never free again",
+            f"{number(len(blocks), 'block')} of {where} will never be free again: nobody has them",
             f"Their requests are gone, and yet the blocks {shown} have an owner at the end of the "
             "run. In vLLM V0 a swapped request leaves them that is dropped because it can never "
             "return.",
@@ -55,16 +55,16 @@ def failed(history: History) -> list[Finding]:
     if not found:
         return []
     words = found[0].failed
-    is_swap = "CPU" in words and "swap" in words
+    is_swap, is_forked = "CPU" in words and "swap" in words, "share blocks" in words
     return [
         Finding(
-            "q43" if is_swap else None,
+            "q43" if is_swap else "q21" if is_forked else None,
             f"schedule() failed in {number(len(found), 'step')}",
             f"The first error: {words.rstrip('.')}.",
             {"steps lost": len(found)},
             tuple(step.event + 1 for step in found),
             "give the CPU's swap space more blocks, or preempt by recomputation"
             if is_swap
-            else "see the error",
+            else "the error names the setting: nothing else was changed by the call",
         )
     ]

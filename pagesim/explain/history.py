@@ -173,6 +173,8 @@ class History:
     """Whether blocks are dropped behind a sliding window."""
     pinned: tuple[int, ...] = ()
     """Blocks that have an owner at the end, though no request and no copy has them."""
+    lookups: list[tuple[int, Name, tuple[Lookup, ...]]] = field(default_factory=list)
+    """What groups were asked for somebody whom no queue has."""
     numbers: list[int | None] = field(default_factory=list)
     """The step of each event."""
 

@@ -106,6 +106,8 @@ class _Reading:
             self.victims = []
         if request is not None and (its := self.requests.get(request)) is not None:
             self._decided(event, its, number)
+        elif event.lookups and event.subject is not None:
+            self.history.lookups.append((number, event.subject, event.lookups))
         if event.kind == "schedule" or event.called == "schedule":
             self._scheduled(event, number)
 
@@ -163,7 +165,7 @@ class _Reading:
             life.lookups = event.lookups
         elif kind == "load":
             life.loads.append((number, len(life.stays)))
-            life.looked_up = number
+            life.looked_up, life.is_loaded = number, False
         elif kind == "promote":
             life.is_loaded = life.table in self.pages.tables
         elif kind == "defer":
@@ -319,7 +321,7 @@ class _Reading:
         alive = [ids for name, ids in pages.tables.items() if name not in ended]
         named = {block for ids in alive for block in ids}
         named |= {block for job in pages.jobs.values() for pair in job.blocks for block in pair}
-        if history.start.tier is None and not self.is_async:
+        if history.steps and history.start.tier is None and not self.is_async:
             owned = (block for block, count in enumerate(pages.refs) if count)
             free = {pages.null_block}
             history.pinned = tuple(block for block in owned if block not in named | free)
