@@ -31,8 +31,6 @@ EVENTS = {
     "padding": rf"Add {_N} padding layers",
     # V1, 0.11 to 0.33, with a KV connector
     "transfers": "KV Transfer metrics: ",
-    # V1, 0.8 to 0.33
-    "died": "EngineDeadError|EngineCore encountered a fatal error|EngineCore encountered an issue",
 }
 """By name: how the line is found, and above it in which releases."""
 

@@ -13,9 +13,8 @@ from pagesim.sizing.room import Room
 from pagesim.sizing.start_lines import Facts, start_facts
 
 WORDS = (
-    *("KV", "blocks", "max_", "preempt", "Maximum", "max seq len", "block_size", "memory"),
-    *("refix cache", "LLM engine", "maximum", "max model len", "too long", "swap space", "Engine"),
-    *("attention", "_parallel_size", "prefix_caching"),
+    *("KV", "block", "max", "Maximum", "preempt", "memory", "Memory", "refix", "too long"),
+    *("swap space", "parallel_size"),
 )
 """A line without any of these is passed over."""
 
