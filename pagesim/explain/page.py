@@ -60,6 +60,8 @@ def _item(finding: Finding, first: int, length: int) -> str:
         lines.append(f"<p>Cost: {escape(costs(finding))}.</p>")
     if finding.change:
         lines.append(f'<p class="change">What to change: {escape(finding.change)}.</p>')
+    if finding.quirk:
+        lines.append(f"<p>See: pagesim quirks {escape(finding.quirk)}</p>")
     if len(here) > 1:
         links = ", ".join(_link(step, first, f"{step:,}") for step in here[:MOST])
         more = f" and {len(here) - MOST:,} more" if len(here) > MOST else ""

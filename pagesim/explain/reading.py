@@ -51,6 +51,8 @@ class _Reading:
         """Those preempted in this step, of whom it is not known yet for whom."""
         self.all_tokens: dict[Name, list[int]] = {}
         """All that is ever known of the tokens of a table: those who wait have them already."""
+        self.reused: set[Name] = set()
+        """Names of tables whose tokens change: two requests had them."""
         self.wanted: dict[Name, list[Key]] = {}
         self.last_step, self.before = 0, None
         for queue, names in start.queues.items():
@@ -78,6 +80,8 @@ class _Reading:
                 _, table, first, *tokens = row
                 known = self.all_tokens.setdefault(table, [])
                 at = 0 if row[0] == fx.OPEN else first
+                if known[at : at + len(tokens)] != tokens[: max(len(known) - at, 0)]:
+                    self.reused.add(table)
                 if at <= len(known) < at + len(tokens):
                     known[at:] = tokens
 
@@ -102,6 +106,8 @@ class _Reading:
             self.victims = []
         if request is not None and (its := self.requests.get(request)) is not None:
             self._decided(event, its, number)
+        elif event.lookups and event.subject is not None:
+            self.history.lookups.append((number, event.subject, event.lookups))
         if event.kind == "schedule" or event.called == "schedule":
             self._scheduled(event, number)
 
@@ -122,6 +128,13 @@ class _Reading:
         if table in self.pages.tables:
             return self.pages.tokens[table][: self.pages.num_tokens[table]]
         return self.closed.get(table, ())
+
+    def _all(self, life: Life) -> Sequence[int]:
+        """All that is known of a request's tokens, from whatever part of the run."""
+        if life.table is None:
+            return ()
+        now = self._tokens(life.table)
+        return now if life.table in self.reused else self.all_tokens.get(life.table, now)
 
     def _cached(self, event: Event, number: int) -> None:
         contents, gpu = self.history.contents, range(self.history.start.num_gpu_blocks)
@@ -152,7 +165,7 @@ class _Reading:
             life.lookups = event.lookups
         elif kind == "load":
             life.loads.append((number, len(life.stays)))
-            life.looked_up = number
+            life.looked_up, life.is_loaded = number, False
         elif kind == "promote":
             life.is_loaded = life.table in self.pages.tables
         elif kind == "defer":
@@ -167,7 +180,10 @@ class _Reading:
         stay = Stay(number, tokens, looked_up=life.looked_up or number, lookups=life.lookups)
         life.looked_up, life.lookups, life.is_loaded = 0, (), False
         hits = [effect for effect in event.effects if effect.kind == fx.HIT and effect.count]
-        stay.hits = sum(hit.count for hit in hits if hit.table == life.table)
+        computed = self.pages.computed if not self.history.is_v1 else None
+        for hit in hits:
+            is_next = hit.table == life.table and hit.first == stay.hits
+            stay.hits += hit.count if is_next and (computed is None or hit.block in computed) else 0
         if not self.history.is_v1:
             moved = any(effect.kind == fx.MOVE for effect in event.effects)
             stay.first = stay.computed = life.stays[-1].computed if moved and life.stays else 0
@@ -176,8 +192,8 @@ class _Reading:
     def _end(self, life: Life, number: int, kind: str, is_kept: bool) -> None:
         if kind == "preempt":
             tokens = len(self._tokens(life.table)) if life.table is not None else 0
-            pending = life.high + 1 if life.high >= (life.prompt or 1) and not self.is_async else 0
-            life.known = max(life.known, tokens, pending)
+            sampled = sum(stay.sampled for stay in life.stays)
+            life.known = max(life.known, tokens, (life.prompt or 0) + sampled)
         else:
             life.end, life.how = number, kind
         if life.stays and life.stays[-1].end is None:
@@ -193,7 +209,7 @@ class _Reading:
         """What the request looked for when it was admitted: its tokens may have come later."""
         if not self.is_caching or life.table is None:
             return
-        tokens = self._tokens(life.table)
+        tokens = self._all(life)
         known = tokens[: stay.num_tokens] if stay.num_tokens else tokens
         stay.keys = tuple(self.history.contents.extend([], known))
         stay.tail = tuple(known[len(stay.keys) * self.history.start.block_size :])
@@ -246,7 +262,7 @@ class _Reading:
         if loaded and life.table is not None:
             step.head_hits = step.head_shared = len(self.pages.tables[life.table])
             return
-        tokens = self.all_tokens.get(life.table, ()) if life.table is not None else ()
+        tokens = self._all(life)
         if not self.is_caching:
             step.head_hits = 0
         if not self.is_caching or not life.known or len(tokens) < life.known - 1:
@@ -273,6 +289,7 @@ class _Reading:
         else:
             start = stay.computed
             end = start + (num_tokens if is_prompt else 1)
+            start = max(start, stay.hits)
         life.twice += max(0, min(end, life.high) - max(start, 0))
         life.high, stay.computed = max(life.high, end), max(stay.computed, end)
         if life.table is not None:
@@ -300,9 +317,11 @@ class _Reading:
         for life in self.requests.values():
             if life.stays and life.stays[-1].end is None:
                 self._keep_contents(life, life.stays[-1])
-        named = {block for ids in pages.tables.values() for block in ids}
+        ended = {life.table for life in self.requests.values() if life.end is not None}
+        alive = [ids for name, ids in pages.tables.items() if name not in ended]
+        named = {block for ids in alive for block in ids}
         named |= {block for job in pages.jobs.values() for pair in job.blocks for block in pair}
-        if history.start.tier is None and not self.is_async:
+        if history.steps and history.start.tier is None and not self.is_async:
             owned = (block for block, count in enumerate(pages.refs) if count)
             free = {pages.null_block}
             history.pinned = tuple(block for block in owned if block not in named | free)
