@@ -96,8 +96,8 @@ def _printed(at: int, finding: Finding, place: Callable[[int], str]) -> str:
     return "\n".join(lines)
 
 
-def report(history: History, found: Sequence[Finding]) -> str:
-    """The report of a run for people."""
+def summary(history: History, found: Sequence[Finding]) -> str:
+    """What the run was, and what its report cannot know."""
     state, counts = history.start, len(history.requests)
     head = (
         f"{number(len(history.steps), 'step')} of the scheduler, {number(counts, 'request')}, "
@@ -108,9 +108,14 @@ def report(history: History, found: Sequence[Finding]) -> str:
         head += " The run does not have the scheduler's settings: some reasons cannot be told."
     if not history.steps:
         head += " No scheduler was recorded, so only its blocks can be judged."
+    return head
+
+
+def report(history: History, found: Sequence[Finding]) -> str:
+    """The report of a run for people."""
 
     def place(step: int) -> str:
         number_of = history.step_of(step - 1)
         return f"event {step:,}" if number_of is None else f"step {number_of:,} (event {step:,})"
 
-    return f"{head}\n\n{printed(found, place)}" if found else head
+    return "\n\n".join(filter(None, [summary(history, found), printed(found, place)]))

@@ -114,7 +114,7 @@ def test_a_long_run_is_played_where_it_matters(tmp_path: Path, monkeypatch: obje
     scene.add("big", text(40))
     scene.step(20)
     monkeypatch.setattr(page, "MAX_EVENTS", 20)  # type: ignore[attr-defined]
-    page.write(scene.run, tmp_path / "out.html", "title", findings(scene.history()))
+    page.write(scene.run, tmp_path / "out.html", "title", "", findings(scene.history()))
     words = (tmp_path / "out.html").read_text()
     assert all(0 <= int(step) <= 20 for step in re.findall(r'data-step="(-?\d+)"', words))
 

@@ -282,3 +282,12 @@ def test_a_healthy_run_has_no_findings() -> None:
     for at, name in enumerate("abc"):
         scene.add(name, text(9, 100 * at), max_tokens=3)
     assert scene.step(5).found() == []
+
+
+def test_two_requests_may_have_one_name() -> None:
+    scene = Scene(40, enable_prefix_caching=False)
+    for _ in range(2):
+        scene.add("a", text(9), max_tokens=2)
+        scene.step(3)
+    assert len(scene.history().requests) == 2
+    assert scene.found() == []
