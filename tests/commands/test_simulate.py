@@ -147,8 +147,9 @@ def test_who_waits_forever_in_v1_is_named(shell: Shell, tmp_path: Path) -> None:
     trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2", "0,4,2")
     out = tmp_path / "requests.csv"
     arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
-    why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
     value = shell.answer(*arguments, code=1)
+    why = value["waits_forever"]["1"]
+    assert "needs 6 blocks for its 90 tokens, and the pool has 3" in why
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
     text = shell(*arguments, code=1)
     assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in text
