@@ -47,7 +47,7 @@ def findings(history: History) -> list[Finding]:
 
 def _begun(text: str) -> str:
     """Sentences that do not begin with "request 7" in small letters."""
-    return re.sub(r"(^|\. )r(?=equests? \d)", r"\1R", text)
+    return re.sub(r"(^|\. )(requests? \d)", lambda its: its[1] + its[2].capitalize(), text)
 
 
 def _weight(finding: Finding, history: History) -> tuple[float, ...]:
