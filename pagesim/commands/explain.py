@@ -37,7 +37,7 @@ def explain(file: Path, request: str | None, out: Path | None, part: int | None)
         return _log(file, request, out, part)
     from pagesim.explain.page import write
     from pagesim.explain.reading import history_of
-    from pagesim.explain.report import findings, report
+    from pagesim.explain.report import findings, report, summary
     from pagesim.explain.request import story
 
     run = _run(file, kind, part)
@@ -47,14 +47,15 @@ def explain(file: Path, request: str | None, out: Path | None, part: int | None)
         told = story(history, request)
         if out is not None:
             with blaming(out):
-                write(run, out, click.format_filename(file.name), told.findings())
+                about = f"The story of {request}, step by step"
+                write(run, out, click.format_filename(file.name), about, told.findings())
         text = "\n".join([told.text(), *([f"{out} shows it"] if out else [])])
         return Answer(True, text, value | told.as_dict())
     found = findings(history)
     text = report(history, found)
     if out is not None:
         with blaming(out):
-            write(run, out, click.format_filename(file.name), found)
+            write(run, out, click.format_filename(file.name), summary(history, found), found)
         text += f"\n\n{out} shows each finding at its step"
     return Answer(True, text, value | {"findings": [each.as_dict() for each in found]})
 

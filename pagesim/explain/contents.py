@@ -25,10 +25,6 @@ class Held:
     since: int
     until: int | None = None
     by: Name | None = None
-    index: int = 0
-    """The number of the block in its sequence."""
-    owner: Name | None = None
-    """The table that wrote it."""
 
     def at(self, event: int) -> bool:
         """Whether a lookup in this event, which comes before its changes, could find it."""
@@ -67,10 +63,10 @@ class Contents:
         """The tokens of a block with this content."""
         return self._tokens[key]
 
-    def cache(self, block: int, key: Key, event: int, index: int, owner: Name) -> None:
-        """A block, the one of this number of its owner, can be found from now on."""
-        held = Held(block, event, index=index, owner=owner)
-        self.evict(block, event, owner)
+    def cache(self, block: int, key: Key, event: int) -> None:
+        """A block can be found by this content from now on."""
+        held = Held(block, event)
+        self.evict(block, event, None)
         self.now[block] = key, held
         self._count[key] += 1
         self.held.setdefault(key, []).append(held)

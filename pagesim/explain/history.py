@@ -143,12 +143,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why ``request`` waits: ``need`` and ``free`` are blocks or, of the budget, tokens."""
+    """Why ``request`` waits: ``need`` and ``free`` are blocks or, of the budget, tokens.
+
+    It needs ``at_most`` so many if it is not known how many of them it would have found.
+    """
 
     kind: str
     request: Name
     need: int = 0
     free: int = 0
+    at_most: bool = False
 
 
 @dataclass(slots=True)
@@ -168,7 +172,9 @@ class History:
     has_window: bool = False
     """Whether blocks are dropped behind a sliding window."""
     pinned: tuple[int, ...] = ()
-    """Blocks that have an owner at the end, though no table and no copy names them."""
+    """Blocks that have an owner at the end, though no request and no copy has them."""
+    lookups: list[tuple[int, Name, tuple[Lookup, ...]]] = field(default_factory=list)
+    """What groups were asked for somebody whom no queue has."""
     numbers: list[int | None] = field(default_factory=list)
     """The step of each event."""
 

@@ -143,8 +143,8 @@ def _admission(history: History, told: Story, stay: Stay, at: int) -> None:
 
 def _why_not_more(history: History, stay: Stay) -> str:
     """Why a lookup found no more, if the run says so."""
-    if (groups := who_said_no(stay)) is not None:
-        missed = number(lost(stay), "token")
+    if (groups := who_said_no(stay.lookups)) is not None:
+        missed = number(lost(stay.lookups), "token")
         return f". Another group had {missed} more: {group_text(groups, history.start)} said no"
     if (what := miss(history, stay)) is None:
         return ""

@@ -83,14 +83,17 @@ def loaded_again(history: History) -> list[Finding]:
 
 def never_stored(history: History) -> list[Finding]:
     """Prompts larger than the second tier: a store is all or nothing."""
-    if (tier := history.start.tier) is None:
+    if (tier := history.start.tier) is None or history.number("store_threshold") not in (0, 1):
         return []
     chunks = history.start.num_cpu_blocks // tier.blocks_per_chunk
     size = tier.blocks_per_chunk * history.start.block_size
     lives = [
         life
         for life in history.requests.values()
-        if life.stays and (life.prompt or 0) // size > chunks and not life.stores
+        if (life.prompt or 0) // size > chunks
+        and any(stay.sampled for stay in life.stays)
+        and not life.stores
+        and not life.loads
     ]
     if not lives:
         return []

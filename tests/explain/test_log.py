@@ -120,6 +120,9 @@ def test_an_ignored_prompt() -> None:
     assert one.steps == (2, 3)
     assert "75,008" in one.detail and "512 are the tokens of one step" in one.detail
     assert "--max-model-len 75008" in one.change
+    length = "Maximum concurrency for 80000 tokens per request: 0.95x"
+    assert "gnored" in only(pool, length, IGNORED).title
+    assert "never fit" in only(pool, length).title
     assert "one step" not in only(pool, IGNORED.replace("512", "80000")).detail
     assert only(IGNORED).change
     limit = "Input prompt (5000 tokens) is too long and exceeds limit of 4096"
@@ -177,6 +180,8 @@ def test_nothing_is_found() -> None:
     old = v0(1, 0, 5.0).replace("prompt throughput: 0.0", "prompt throughput: 80.0")
     assert "prefix cache" in only(*[old, rates.format("0.00")] * 3).title
     assert found(*[old, rates.format("21.43")] * 3) == []
+    cpu = rates.format("0.00").replace("CPU: 0.00", "CPU: 90.00")
+    assert found(*[old, cpu] * 3) == []
 
 
 def test_blocks_without_requests() -> None:
