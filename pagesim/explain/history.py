@@ -38,6 +38,8 @@ class Stay:
     """For whom it was preempted: the request that then got blocks, or itself."""
     is_kept: bool = False
     """Whether its blocks were swapped out when it ended, so that nothing was lost."""
+    is_lost: bool = False
+    """Whether they were swapped out, and nobody will ask for them again."""
     keys: tuple[Key, ...] = ()
     tail: tuple[int, ...] = ()
     """The tokens behind its last full block."""

@@ -101,7 +101,7 @@ class _Reading(Tracking):
         elif kind in BEGINS:
             self._begin(event, life, number)
         elif kind in ENDS:
-            self._end(life, number, kind, any(e.kind == fx.MOVE for e in event.effects))
+            self._end(life, number, event)
         elif kind == "get_computed_blocks":
             life.lookups = event.lookups
         elif kind == "load":
@@ -130,7 +130,9 @@ class _Reading(Tracking):
             stay.first = stay.computed = life.stays[-1].computed if moved and life.stays else 0
         life.stays.append(stay)
 
-    def _end(self, life: Life, number: int, kind: str, is_kept: bool) -> None:
+    def _end(self, life: Life, number: int, event: Event) -> None:
+        kind, is_moved = event.kind, any(effect.kind == fx.MOVE for effect in event.effects)
+        is_back = any(move.enters and move.queue == WAITING for move in event.moves)
         if kind == "preempt":
             tokens = len(self.tokens(life.table)) if life.table is not None else 0
             sampled = sum(stay.sampled for stay in life.stays)
@@ -139,7 +141,8 @@ class _Reading(Tracking):
             life.end, life.how = number, kind
         if life.stays and life.stays[-1].end is None:
             stay = life.stays[-1]
-            stay.end, stay.how, stay.is_kept = number, kind, is_kept
+            stay.end, stay.how = number, kind
+            stay.is_kept, stay.is_lost = is_moved and not is_back, is_moved and is_back
             if kind == "preempt":  # whoever is preempted last may have wanted the blocks itself
                 self.victims.append(stay)
                 for victim in self.victims:
