@@ -186,7 +186,7 @@ def test_the_parts_of_a_recording(shell: Shell) -> None:
 def test_a_recording_that_differs_says_from_where(tmp_path: Path, shell: Shell) -> None:
     lines = gzip.decompress(TIGHT.read_bytes()).splitlines()
     words = json.loads(lines[40])
-    words["state"]["free"] = []
+    words["state"]["running"] = ["nobody"]
     lines[40] = json.dumps(words).encode()
     (tmp_path / "other.jsonl").write_bytes(b"\n".join([*lines, b""]))
     answer = shell.answer("explain", tmp_path / "other.jsonl")

@@ -25,6 +25,12 @@ def test_a_surprise_is_recognized_in_its_scene(name: str, quirk: str) -> None:
     assert quirk in [finding.quirk for finding in findings(history_of(run))]
 
 
+def test_a_load_is_no_wait_for_room() -> None:
+    run = get("o16").scenario().run
+    assert run is not None
+    assert "o21" not in [finding.quirk for finding in findings(history_of(run))]
+
+
 def test_whatever_a_report_names_can_be_read() -> None:
     known = {quirk.quirk_id for quirk in quirks()}
     named = set()
