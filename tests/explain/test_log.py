@@ -139,7 +139,7 @@ def test_preemptions() -> None:
         v1(10, 8, 1, 99.0, preemptions=4, generation=9),
         v1(20, 7, 2, 99.0, preemptions=3, generation=9),
     )
-    assert "7" in one.title and one.steps == (2, 3) and "at most 9 ran" in one.change
+    assert "7" in one.title and one.steps == (2, 3) and "--max-num-seqs 7 " in one.change
     older = [v1(at, 9 - at // 10, at // 10, 99.0, generation=9) for at in range(0, 40, 10)]
     assert "probably" in only(*older).title
     assert found(*older[:2]) == []
