@@ -19,8 +19,8 @@ group drops and keeps its blocks by its own rules, and what a sliding window dro
 all.
 
 ## What to do
-Nothing to do: but never multiply the number of blocks by the block size to get tokens. The log line
-`GPU KV cache size` has the number of tokens, and `pagesim size` explains it.
+Nothing, but never multiply the number of blocks by the block size to get tokens. The log line `GPU
+KV cache size` has the number of tokens, and `pagesim size` explains it.
 
 ## Threads
 None found.

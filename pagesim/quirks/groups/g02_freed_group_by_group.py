@@ -18,8 +18,8 @@ cache nothing go to the front of the queue, so what is freed last is taken first
 off here; with caching, cached blocks go to the back, and wait there to be found again.
 
 ## What to do
-Nothing to do: no group owns an id. Never assume that a block keeps its group, for example in a tool
-that copies blocks.
+Nothing: no group owns an id. Never assume that a block keeps its group, for example in a tool that
+copies blocks.
 
 ## Threads
 None found.

@@ -18,7 +18,7 @@ three blocks of 2 before it. The first of every four is never part of a hit, so 
 and its room is used again sooner.
 
 ## What to do
-Nothing to do: nothing is lost. Only do not read the number of cached blocks as a number of tokens.
+Nothing: nothing is lost. Only do not read the number of cached blocks as a number of tokens.
 
 ## Threads
 None found.

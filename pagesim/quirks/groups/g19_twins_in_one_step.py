@@ -20,7 +20,7 @@ request must not begin from it in the same step. The manager asks for more block
 and the request waits.
 
 ## What to do
-Nothing to do: one step of waiting is cheaper than 12 tokens computed twice.
+Nothing: one step of waiting is cheaper than 12 tokens computed twice.
 
 ## Threads
 None found.

@@ -19,8 +19,8 @@ A hit has whole blocks, so it ends at token 4. The connector is asked for what l
 serve a prompt to its last token; then the one token that must be computed is computed again.
 
 ## What to do
-Nothing to do: it concerns prompts that end exactly at the end of a chunk. If one step more matters
-to you, a budget for synchronous loads (`sync_load_budget_bytes`) lets small loads happen within a
+Nothing: it concerns prompts that end exactly at the end of a chunk. If one step more matters to
+you, a budget for synchronous loads (`sync_load_budget_bytes`) lets small loads happen within a
 step.
 
 ## Threads

@@ -19,8 +19,8 @@ A beginning is useful without its end; an end without its beginning is not, beca
 gaps.
 
 ## What to do
-Nothing to do: this is as it should be. Only a prompt that pushes out its own chunks makes it go
-wrong (o08).
+Nothing: this is as it should be. Only a prompt that pushes out its own chunks makes it go wrong
+(o08).
 
 ## Threads
 None found.

@@ -16,8 +16,8 @@ The workers may still write into the two blocks. If somebody else took them now,
 overwrite new keys. So the request is finished for the client, and its blocks wait.
 
 ## What to do
-Nothing to do: it lasts as long as a copy. Watch the usage of the GPU's cache, not the number of
-requests, if clients often give up early.
+Nothing: it lasts as long as a copy. Watch the usage of the GPU's cache, not the number of requests,
+if clients often give up early.
 
 ## Threads
 None found.

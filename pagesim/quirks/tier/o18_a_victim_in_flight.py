@@ -19,7 +19,7 @@ they were freed, a load could write into them at the same time. So the scheduler
 step is over.
 
 ## What to do
-Nothing to do: one request loses one step.
+Nothing: one request loses one step.
 
 ## Threads
 None found.

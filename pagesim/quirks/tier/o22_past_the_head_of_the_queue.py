@@ -17,7 +17,7 @@ the large prompt would wait for the blocks of the small request, and the small r
 behind the large prompt: forever.
 
 ## What to do
-Nothing to do: this is the remedy of a deadlock. In older releases, abort the head of the queue.
+Nothing: this is the remedy of a deadlock. In older releases, abort the head of the queue.
 
 ## Threads
 * [vllm#45406](https://github.com/vllm-project/vllm/pull/45406): loaded requests stranded behind a

@@ -1,4 +1,4 @@
-"""# q22 A victim of priority that loses its blocks
+"""# q22 A victim of priority that loses its keys and values
 
 V0 · priority
 

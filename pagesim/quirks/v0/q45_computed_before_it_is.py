@@ -2,7 +2,8 @@
 
 V0 · chunked prefill
 
-With chunked prefill and prefix caching, a prompt that stops half way leaves hits with no content.
+With chunked prefill and prefix caching, a prompt that stops halfway leaves blocks that count as
+hits and hold nothing.
 
 ## Expected
 A later request finds the blocks that were computed, and computes the others.
@@ -14,9 +15,9 @@ nothing was ever written into block 2. The worker skips it, and `b` attends to w
 held before. There is no error; the output is wrong.
 
 ## Why
-All blocks of a prompt are allocated, and named by their content, with its first chunk. They stay
-cached when their owner leaves, and a block that is found in the cache counts as computed. Nothing
-says how far the owner came. That is right for whole prompts.
+All blocks of a prompt are allocated, and given their hashes, with its first chunk. They stay cached
+when their owner leaves, and a block that is found in the cache counts as computed. Nothing records
+how far the owner got. This is harmless only for prompts that are computed in one step.
 
 ## What to do
 Do not combine `--enable-chunked-prefill` and `--enable-prefix-caching` in V0. A preemption in the

@@ -18,8 +18,8 @@ from its end, and put in front of the queue in this order. V0 answers with the s
 list is a stack, on which the last block that was freed lies on top.
 
 ## What to do
-Nothing to do: an id says neither how old a block is nor where its tokens are. A test of a kernel or
-a connector should use such tables, not 1, 2, 3, 4.
+Nothing: an id says neither how old a block is nor where its tokens are. A test of a kernel or a
+connector should use such tables, not 1, 2, 3, 4.
 
 ## Threads
 None found.

@@ -19,8 +19,8 @@ stay in the cache. V0 shares every block, but it charges the budget for the whol
 and `c` need two steps (q35).
 
 ## What to do
-Nothing to do: it costs one block of tokens per request. Remember it when you measure a hit rate
-with equal prompts of 512 or 1,024 tokens: it never reaches 100 %.
+Nothing: it costs one block of tokens per request. Remember it when you measure a hit rate with
+equal prompts of 512 or 1,024 tokens: it never reaches 100 %.
 
 ## Threads
 * [vllm#11186](https://github.com/vllm-project/vllm/pull/11186): since then the whole block is

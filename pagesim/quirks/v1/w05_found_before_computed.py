@@ -19,8 +19,8 @@ together, layer by layer, and a layer stores all keys and values before its atte
 only after the step, so `b` computes all 9 tokens (q14).
 
 ## What to do
-Nothing to do: this is why twenty equal prompts that arrive at once are prefilled almost for the
-price of one. In an engine of your own, every layer must store first and read then.
+Nothing: this is why twenty equal prompts that arrive at once are prefilled almost for the price of
+one. In an engine of your own, every layer must store first and read then.
 
 ## Threads
 * [nano-vllm#209](https://github.com/GeeeekExplorer/nano-vllm/pull/209): a small engine counted such

@@ -18,8 +18,8 @@ the tables and are told only what is appended. V0 does replace the entry: the se
 and the table names the first one.
 
 ## What to do
-Nothing to do. If you count how much text is cached, count different hashes and not blocks. A router
-that follows the cache's events has to count the copies (w30).
+Nothing. If you count how much text is cached, count different hashes and not blocks. A router that
+follows the cache's events has to count the copies (w30).
 
 ## Threads
 * [vllm#9668](https://github.com/vllm-project/vllm/pull/9668): the design, which leaves copies

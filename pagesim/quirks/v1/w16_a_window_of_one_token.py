@@ -18,8 +18,7 @@ itself, so a hit would need no block at all. V1 caches just the blocks that a hi
 there are none. V0 did not allow prefix caching with a window.
 
 ## What to do
-Nothing to do: the windows of models are wider. A test that needs a small window should use 2 or
-more.
+Nothing: the windows of models are wider. A test that needs a small window should use 2 or more.
 
 ## Threads
 None found.

@@ -19,8 +19,8 @@ read the blocks before. And block 4 is certainly the right one: its hash include
 block before it, and so stands for all 16 tokens.
 
 ## What to do
-Nothing to do: it makes caching a window cheap. If a model also has layers with full attention, they
-need the beginning, and the shorter of the two hits counts.
+Nothing: it makes caching a window cheap. If a model also has layers with full attention, they need
+the beginning, and the shorter of the two hits counts.
 
 ## Threads
 * [vllm#14097](https://github.com/vllm-project/vllm/pull/14097): windows in V1's manager, and how

@@ -17,8 +17,8 @@ The blocks behind the window are dropped before the free ones are counted, so th
 room. Nobody will read them, whether the call succeeds or not, so nothing is undone.
 
 ## What to do
-Nothing to do: nothing that is needed is lost. If you write a scheduler on top of the manager, read
-the table again after a None.
+Nothing: nothing that is needed is lost. If you write a scheduler on top of the manager, read the
+table again after a None.
 
 ## Threads
 None found.

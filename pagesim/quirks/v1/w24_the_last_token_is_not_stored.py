@@ -17,7 +17,7 @@ The key and value of a token are computed one step after the token was sampled. 
 with its fourth token, so there is no further step, and 7 tokens are stored. V0 does the same.
 
 ## What to do
-Nothing to do: it costs at most one block for each turn of a chat.
+Nothing: it costs at most one block for each turn of a chat.
 
 ## Threads
 None found.

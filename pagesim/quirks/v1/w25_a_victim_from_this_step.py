@@ -20,8 +20,8 @@ they began, so a victim may stand before the one that needs its blocks. Its toke
 budget of the step.
 
 ## What to do
-Nothing to do: it is what a priority means. Requests of low priority lose their blocks often, so
-leave prefix caching on (w11). Do not combine it with a threshold for long prompts (w33).
+Nothing: it is what a priority means. Requests of low priority lose their blocks often, so leave
+prefix caching on (w11). Do not combine it with a threshold for long prompts (w33).
 
 ## Threads
 * [vllm#49097](https://github.com/vllm-project/vllm/issues/49097): a victim that stood before the

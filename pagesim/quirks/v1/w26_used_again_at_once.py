@@ -18,8 +18,8 @@ The workers take the steps one after another. When the second step begins, every
 to read or write is done.
 
 ## What to do
-Nothing to do, unless something copies blocks beside the steps, as a connector does. It must hold
-its blocks until its copy is complete.
+Nothing, unless something copies blocks beside the steps, as a connector does. It must hold its
+blocks until its copy is complete.
 
 ## Threads
 * [vllm#45357](https://github.com/vllm-project/vllm/pull/45357): with asynchronous steps and keys

@@ -18,8 +18,8 @@ more at a time. V0 also counts no more than the window, but it then allocates th
 once, and fails (q40).
 
 ## What to do
-Nothing to do. It helps only if every layer has a window: a single layer with full attention needs
-the blocks of the whole prompt.
+Nothing. It helps only if every layer has a window: a single layer with full attention needs the
+blocks of the whole prompt.
 
 ## Threads
 * [vllm#40946](https://github.com/vllm-project/vllm/pull/40946): since then admission counts like

@@ -17,7 +17,7 @@ V1 asks for the blocks that a token really needs, and here that is none. V0 reck
 for every sequence that runs, and preempts `b` already in the second step (q31).
 
 ## What to do
-Nothing to do. A usage of 100 % is not yet a shortage.
+Nothing. A usage of 100 % is not yet a shortage.
 
 ## Threads
 None found.
