@@ -15,7 +15,7 @@ counts as missing in both, and the hit of 16 tokens becomes 12. The request is g
 
 ## Why
 The layers of both groups need the same tokens, so a block helps only if its counterpart is there.
-One lookup for all groups of equal specs gives the same result as one for each, and is cheaper.
+One lookup for all groups of the same kind gives the same result as one for each, and is cheaper.
 
 ## What to do
 Nothing, but a model with many groups of windows loses a hit with the first block that any of them

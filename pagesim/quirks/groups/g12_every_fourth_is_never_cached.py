@@ -2,8 +2,8 @@
 
 V1 · groups
 
-Even if windows are cached everywhere, a window with small blocks caches only those before the end
-of a large block.
+Even if windows are cached everywhere, a window with small blocks caches only those that it needs
+before the end of a large block.
 
 ## Expected
 `retention_interval=None` caches every full block: twelve blocks of 2 tokens beside three of 8.

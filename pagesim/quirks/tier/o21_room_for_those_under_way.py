@@ -2,7 +2,8 @@
 
 V1 · second tier
 
-A load that needs five blocks waits for eight steps, although up to ten are free.
+A request that needs five blocks waits eight steps before its load begins, although up to ten blocks
+are free.
 
 ## Expected
 The prompt is on the CPU and its blocks fit, so the load begins in the first step.

@@ -2,7 +2,7 @@
 
 V1 · sliding window
 
-`allocate_slots` that finds no room has already given back the blocks behind the window.
+A call of `allocate_slots` that finds no room has already given back the blocks behind the window.
 
 ## Expected
 A call that answers None has changed nothing.

@@ -9,7 +9,7 @@ The blocks that a lookup returns are kept for the request.
 
 ## What happens
 A lookup for `b` finds 12 tokens, in blocks that `a` has left. Then `x` needs three blocks and takes
-two of these. A second lookup finds 4 tokens.
+two of them. A second lookup finds 4 tokens.
 
 ## Why
 `get_computed_blocks` only reads. `allocate_slots` takes the blocks out of the free queue, and from
