@@ -2,8 +2,8 @@
 
 V1 · groups
 
-If groups have blocks of different sizes, nothing is cached before a place where blocks of all
-groups end.
+If groups have blocks of different sizes, nothing is cached until the text reaches a place where
+blocks of all groups end.
 
 ## Expected
 A block is cached as soon as it is full. With blocks of 4 tokens in one group and 8 in the other,

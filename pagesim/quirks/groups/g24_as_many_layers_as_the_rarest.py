@@ -15,9 +15,9 @@ groups of 10 places, 8 of them empty. With 12 and 13, there are two groups of 13
 
 ## Why
 All groups draw from one pool, so a block must have the same number of bytes in each group, and so
-the same number of layers. vLLM takes the number of layers of the rarest kind. Only if the most
-frequent kind has less than 1.5 times as many, it takes that number instead. It does not search for
-the number that wastes least: groups of 10 would waste nothing for 20 and 30 layers.
+the same number of layers. vLLM takes the number of layers of the rarest kind. It takes the number
+of the most frequent kind instead only if this is less than 1.5 times as large. It does not search
+for the number that wastes least: groups of 10 would waste nothing for 20 and 30 layers.
 
 ## What to do
 Nothing for a given model: expect room for fewer tokens than the bytes of its layers suggest.

@@ -9,8 +9,8 @@ A layer that sees 128 tokens keeps 128 tokens, or a few more.
 
 ## What happens
 For gpt-oss-20b in 20 GiB, and requests of 131,072 tokens, vLLM logs 5.92x. With
-`--disable-hybrid-kv-cache-manager` it is 3.33x. The layers still look at only 128 tokens; but they
-no longer give back the blocks of the others.
+`--disable-hybrid-kv-cache-manager` it is 3.33x. The layers still look at only 128 tokens, but they
+no longer give back the blocks behind the window.
 
 ## Why
 Without the manager there is one group and one block table for all layers. A block is needed as long

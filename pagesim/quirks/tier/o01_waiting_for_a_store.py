@@ -21,8 +21,8 @@ complete (`HIT_PENDING`). The connector answers "ask again later", and the sched
 step. Computing 4 tokens instead is not considered.
 
 ## What to do
-No setting helps. It happens only to a prompt that comes again while it is being copied, and then it
-costs about the time of two copies.
+No setting helps. This happens only to a prompt that comes again while it is being copied, and then
+it costs about the time of two copies.
 
 ## Threads
 None found.

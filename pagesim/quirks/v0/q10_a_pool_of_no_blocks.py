@@ -14,8 +14,8 @@ not catch. pagesim raises NoFreeBlocksError in both cases, and `a` keeps its blo
 
 ## Why
 vLLM keeps a pool of Block objects for each device, and doubles it when it is empty. The allocator
-with caching takes an object before it looks for a free block. A pool for no blocks is still empty
-when it is doubled, and an assertion says that it never is.
+with caching takes an object before it looks for a free block. A pool that was made for no blocks
+stays empty when it is doubled, and an assertion fails.
 
 ## What to do
 Give the server some `swap_space` if you set `preemption_mode="swap"`, or do not set it.

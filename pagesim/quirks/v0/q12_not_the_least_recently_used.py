@@ -18,8 +18,8 @@ that was used later than the best so far, because in most cases all that follow 
 too. Here it stops at `b`, and never sees `c`.
 
 ## What to do
-Nothing: no output is wrong, only a later hit is lost. It happens only when a request is freed long
-after it was last computed.
+Nothing: no output is wrong, only a later hit is lost. This happens only when a request is freed
+long after it was last computed.
 
 ## Threads
 * [vllm#7193](https://github.com/vllm-project/vllm/pull/7193): a search through all entries was too

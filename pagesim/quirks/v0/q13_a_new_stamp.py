@@ -15,8 +15,8 @@ block 0 is marked as accessed at time 3. `c` needs a block, and gets block 0.
 ## Why
 `LRUEvictor.update` writes the new time into the entry, and leaves the entry where it is, at the
 front. The search begins there. Of the entries that follow, the search takes only one with a longer
-prefix, and it stops at the first with a later time. Block 1 has an earlier time and a prefix of the
-same length.
+prefix, and it stops at the first with a later time. Block 1 has an earlier time but a prefix of the
+same length, so it is not taken.
 
 ## What to do
 Nothing: the engine marks blocks when their sequence leaves, just before they enter the list. If you

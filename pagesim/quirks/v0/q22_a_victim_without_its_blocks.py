@@ -16,7 +16,7 @@ that step.
 
 ## Why
 Making room for an urgent request is a separate piece of code. It was written for recomputation,
-where a victim has no blocks, and waits.
+where a victim keeps no blocks, and goes to the waiting queue.
 
 ## What to do
 With the policy "priority", choose `preemption_mode="recompute"`.

@@ -2,7 +2,7 @@
 
 V0 · prefix caching
 
-After a swap, the blocks that a sequence had before still count as its computed blocks.
+After a swap, the blocks that a sequence had before it still count as its computed blocks.
 
 ## Expected
 The computed blocks of a sequence are among its own blocks.

@@ -14,7 +14,7 @@ blocks, and one is free. So `b` waits until `a` ends. Then all four blocks count
 the three blocks of the prompt are still cached, and `b` shares them.
 
 ## Why
-`can_allocate` counts the blocks of the prompt, before anybody looks for hits. And a cached block
+`can_allocate` counts the blocks of the prompt before anybody looks for hits. And a cached block
 that nobody holds counts as free, because it can be evicted at any time.
 
 ## What to do

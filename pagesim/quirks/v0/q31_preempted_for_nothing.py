@@ -23,7 +23,7 @@ A partly filled block counts as one. So it asks for a free block that nobody tak
 
 ## What to do
 Keep a few blocks free: choose a `max_num_seqs` at which the pool does not fill up. With chunked
-prefill, choose a `max_model_len` below what the pool holds.
+prefill, choose a `max_model_len` at least one block below what the pool holds.
 
 ## Threads
 * [vllm#8008](https://github.com/vllm-project/vllm/pull/8008): with one large block per sequence,

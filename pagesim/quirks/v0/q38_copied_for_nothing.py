@@ -1,4 +1,4 @@
-"""# q38 Copied for no token
+"""# q38 A copy for no token
 
 V0 · sharing
 

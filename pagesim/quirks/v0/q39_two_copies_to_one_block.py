@@ -9,10 +9,10 @@ Every copy of a step has a destination of its own, so they can be made in any or
 
 ## What happens
 `a` shares two blocks with its fork: block 2, which holds two tokens, and block 3, which is reserved
-for lookahead slots. It writes three tokens. For the first two, block 2 is copied to block 4. Now
+for lookahead slots. `a` writes three tokens. For the first two, block 2 is copied to block 4. Now
 this block is full, and its content is cached already, in block 1. So `a` takes block 1, and gives
 block 4 back. For the third token block 3 must be copied, and block 4 is free: it is copied there.
-The list says 2 to 4, then 3 to 4.
+The list of copies says 2 to 4, then 3 to 4.
 
 ## Why
 The list of copies is written as the blocks are taken. That the first copy is not needed any more is

@@ -9,8 +9,8 @@ hits and hold nothing.
 A later request finds the blocks that were computed, and computes the others.
 
 ## What happens
-`a` has 16 tokens, and its first step computes eight of them. Then its client leaves. `b` has the
-same prompt. V0 says that the blocks 0, 1 and 2 are computed already, which is 12 tokens. But
+`a` has 16 tokens, and its first step computes eight of them. Then the client of `a` leaves. `b` has
+the same prompt. V0 says that the blocks 0, 1 and 2 are computed already, which is 12 tokens. But
 nothing was ever written into block 2. The worker skips it, and `b` attends to whatever the block
 held before. There is no error; the output is wrong.
 

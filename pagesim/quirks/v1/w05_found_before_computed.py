@@ -5,7 +5,7 @@ V1 · prefix caching · beside q14
 A request can share blocks that another request of the same step has yet to compute.
 
 ## Expected
-A block can be found once a step has stored its keys and values.
+A block can be found only after a step has stored its keys and values.
 
 ## What happens
 `a` and `b` arrive together with the same 9 tokens. `a` computes all of them. `b` is looked up in
