@@ -94,7 +94,7 @@ def test_three_dots_stand_for_any_lines(shown: str, printed: str, expected: bool
 def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
     path, text = (
         tmp_path / "page.md",
-        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks: \nchapters: 08\n",
+        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks:\nchapters: 08\n",
     )
     text += "-->\n# Why?\n\n```py\nprint(6 * 7)\n```\n\n```text\n41\n```\n"
     path.write_text(text)
