@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pagesim.quirks.asked import asked
 from tools import questions
 from tools.questions import Page, pages
 
@@ -65,6 +66,12 @@ def test_the_index_is_that_of_the_pages() -> None:
     rows = json.loads(questions.TABLE.read_text("utf-8"))
     assert len(rows) == len(PAGES) >= 30
     assert all((questions.ROOT / row["page"]).is_file() for row in rows)
+
+
+def test_a_quirk_leads_to_its_pages() -> None:
+    assert asked("w08")[0].page == "docs/questions/waits-forever.md"
+    assert all("w03" in its.quirks for its in asked("w03")) and len(asked("w03")) > 3
+    assert asked("q99") == []
 
 
 @pytest.mark.parametrize(

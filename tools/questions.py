@@ -24,8 +24,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs/questions"
 INDEX = FOLDER / "README.md"
-TABLE = ROOT / "pagesim/questions.json"
-"""What `pagesim` knows of the pages where it is installed without them."""
+TABLE = ROOT / "pagesim/quirks/questions.json"
+"""What `pagesim` knows of the pages; see `pagesim.quirks.asked`."""
 
 HEAD = re.compile(r"<!--\n((?:[a-z]+: .*\n)+)-->\n# (.+)\n")
 BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -130,6 +130,7 @@ def index(found: list[Page]) -> str:
         "# Questions people ask\n",
         "Look for what you see on the left. Each page answers with a few lines that run here, "
         "without a GPU.",
+        "If you have a log of vLLM or a recorded run, begin with `pagesim explain FILE`.",
         "`pagesim quirks q18` runs a single surprise, such as q18. Chapters are in "
         "[notebooks](../../notebooks).\n",
         "The pages are about vLLM 0.6.4.post1 (V0) and 0.33.0 (V1). "

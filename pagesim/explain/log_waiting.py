@@ -38,7 +38,13 @@ def _limited(story: LogStory, engine: EngineLog, known: bool) -> Finding:
         f"in {engine.at_most.count:,} lines exactly {run:,} run and others wait, with {usage:g} % "
         f"of the pool in use: {each:.1f} % for each that runs."
     )
-    limit = f" max_num_seqs is {run:,}." if known else " The log does not say max_num_seqs."
+    limit = (
+        f" max_num_seqs is {run:,}."
+        if known
+        else (
+            " The log does not say max_num_seqs. With LoRA adapters, max_loras is such a limit too."
+        )
+    )
     room = f"; the pool has room for about {int(FULL / each):,}" if each else ""
     title = f"{run:,} run and up to {engine.max_waiting:,} wait, though the pool has room"
     change = f"--max-num-seqs above {run:,}{room}."

@@ -15,7 +15,6 @@ from pagesim.v1 import (
     SchedulerConfig,
     SlidingWindowSpec,
 )
-from tests.v1.scenes import text
 from tests.v1.world import check
 
 FULL, STATE = FullAttentionSpec(4), MambaSpec(4, mamba_cache_mode="align")
@@ -72,22 +71,6 @@ class Model:
             self.grow(name, min(chunk, len(tokens) - request.num_computed_tokens))
         return first
 
-    def more(self, name: str, *tokens: int) -> None:
-        for token in tokens:
-            self.requests[name].append_output_token_ids(token)
-            self.grow(name, 1)
-
-    def tables(self, name: str) -> list[list[int]]:
-        return list(self.manager.get_block_ids(name))
-
-    def forget(self, name: str, group: int, *entries: int) -> None:
-        self.manager.evict_blocks([self.tables(name)[group][entry] for entry in entries])
-
-    def cached(self, name: str, group: int) -> list[int]:
-        """The entries of a table that are cached under their own content."""
-        blocks = self.manager.get_blocks(name).blocks[group]
-        return [i for i, block in enumerate(blocks) if block.block_hash is not None]
-
 
 class Server:
     """A scheduler for these groups, with blocks for all."""
@@ -97,10 +80,6 @@ class Server:
         cache = CacheConfig(groups=groups, num_gpu_blocks=60)
         self.scheduler = Scheduler(config, cache)
         self.size = gcd(*(group.block_size for group in groups))
-
-    def add(self, name: str, length: int, max_tokens: int = 3, first: int = 0) -> None:
-        request = Request(name, text(length, first), block_size=self.size, max_tokens=max_tokens)
-        self.scheduler.add_request(request)
 
     def steps(self, count: int) -> list[dict[str, int]]:
         """How many tokens each request computes in each step."""

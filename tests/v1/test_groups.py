@@ -100,3 +100,11 @@ def test_one_group_is_the_same_however_it_is_given() -> None:
         plain.allocate_slots(request, length - found, found, hits)
         grouped.prompt(f"r{at}", text(length))
         assert everything(plain) == everything(grouped.manager)
+
+
+@pytest.mark.parametrize("checkpoints", [0, 1])
+def test_the_states_of_a_request_without_hashes_are_not_kept(checkpoints: int) -> None:
+    server = Server(FULL, state(checkpoints))
+    server.scheduler.add_request(Request("a", text(18), max_tokens=2))
+    assert sum(step.get("a", 0) for step in server.steps(4)) == 19
+    assert not server.scheduler.kv_cache_manager.block_pool.cached_block_hash_to_block

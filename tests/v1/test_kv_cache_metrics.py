@@ -24,17 +24,6 @@ class Watched(Cache):
         ]
 
 
-def test_a_block_that_never_had_a_hash_is_reported_and_decoding_is_no_access() -> None:
-    cache = Watched(4)
-    for name in "ab":
-        cache.admit(name, [9, 9])
-        cache.now += 1
-        cache.write(name, 5)
-        cache.now += 1
-        cache.free(name)
-    assert cache.ended() == [(2.0, 2.0, ())]
-
-
 def test_without_caching_nothing_is_ever_reported() -> None:
     cache = Watched(4, enable_caching=False)
     for name in "abc":

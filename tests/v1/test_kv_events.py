@@ -34,19 +34,6 @@ def brief(events: list[KVCacheEvent]) -> list[tuple[str, int]]:
     return [(type(e).__name__, len(getattr(e, "block_hashes", ()))) for e in events]
 
 
-def test_one_copy_is_removed_while_another_is_still_found() -> None:
-    cache = heard(6)
-    for name in "ab":
-        cache.admit(name, text(4))
-    first, second = cache.manager.take_events()
-    assert isinstance(first, BlockStored) and first == second
-    cache.free("a")
-    cache.admit("c", text(13, 50))
-    removed = [e for e in cache.manager.take_events() if isinstance(e, BlockRemoved)]
-    assert [event.block_hashes for event in removed] == [first.block_hashes]
-    assert cache.found(text(5)) == 4
-
-
 def test_blocks_that_a_window_masks_have_tokens_but_no_hashes() -> None:
     cache = heard(sliding_window=5, retention_interval=0)
     its = cache.new("a", text(13))

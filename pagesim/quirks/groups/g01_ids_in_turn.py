@@ -1,4 +1,4 @@
-"""# g01 A table forevery group
+"""# g01 A table for every group
 
 V1 · groups
 

@@ -17,7 +17,7 @@ until the text reaches token 16.
 ## Why
 A hit must end where blocks of all groups end: at a multiple of the least common multiple of their
 block sizes, 8 here. Blocks behind the last such place could never be part of a hit, so the
-coordinator rounds down first, forevery group.
+coordinator rounds down first, for every group.
 
 ## What to do
 Compare your shared prefixes with the line "hits end" of `pagesim size`. A prefix that is shorter
@@ -35,8 +35,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    groups, limits = "window:9,full/8", {"max_num_batched_tokens": 7, "max_num_seqs": 1}
-    engine = Engine("v1", gpu_blocks=60, groups=groups, retention_interval=None, **limits)
+    limits = {"max_num_batched_tokens": 7}
+    engine = Engine("v1", 60, groups="window:9,full/8", retention_interval=None, **limits)
     engine.add("a", 13)  # computed in two steps, of 7 and 6 tokens
     cached = []
     for _ in range(2):

@@ -31,8 +31,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 1, "enable_prefix_caching": False}
-    engine = Engine("v1", gpu_blocks=9, groups="full,window:5", **limits)
+    options = {"max_num_batched_tokens": 8, "enable_prefix_caching": False}
+    engine = Engine("v1", gpu_blocks=9, groups="full,window:5", **options)
     engine.add("a", 16)
     tables = []
     for _ in range(2):

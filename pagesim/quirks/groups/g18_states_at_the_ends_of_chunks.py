@@ -13,13 +13,16 @@ Computed in one chunk, the prompt is found at 24 tokens or not at all: 20, 12 an
 find nothing. Computed in chunks of 4, all of them are found.
 
 ## Why
-Full attention has a block forevery 4 tokens. A state exists only where a step ended, and a hit
+Full attention has a block for every 4 tokens. A state exists only where a step ended, and a hit
 needs the state at exactly its end. One chunk, one state. Under load, prompts are cut into chunks
-because they share the budget of a step, and then there are states in between, by accident.
+because they share the budget of a step, and then there are states in between, by accident. This
+scene keeps all of them (`retention_interval=None`). By default only the state before the end of a
+prompt is kept, as for windows (g09), so that even short chunks do not help.
 
 ## What to do
-Put the state where prompts part: send the shared beginning alone first. Or lower
-`--max-num-batched-tokens`, so that chunks are shorter; this costs speed.
+Put the state where prompts part: send the shared beginning alone first. Or let three requests with
+the same beginning come: the second one leaves a state there (g10). A
+`--prefix-cache-retention-interval` keeps more states, but only where chunks end.
 
 ## Threads
 * [vllm#42317](https://github.com/vllm-project/vllm/issues/42317): no hits with one request at a
@@ -36,7 +39,7 @@ from pagesim.v1 import Request
 def scenario() -> Scene:
     found = {}
     for chunk, steps in ((64, 2), (4, 7)):
-        limits = {"max_num_batched_tokens": chunk, "max_num_seqs": 1}
+        limits = {"max_num_batched_tokens": chunk}
         engine = Engine("v1", 60, groups="full,mamba", retention_interval=None, **limits)
         engine.add("a", range(25), max_tokens=1)
         engine.steps(steps)

@@ -38,8 +38,7 @@ def scenario() -> Scene:
     plain = MambaSpec(4, mamba_cache_mode="align")
     saving = replace(plain, num_prefill_checkpoint_blocks=1, prefill_checkpoint_alignment=1)
     for state, budget in ((plain, 64), (plain, 7), (saving, 64)):
-        limits = {"max_num_batched_tokens": budget, "max_num_seqs": 2}
-        engine = Engine("v1", gpu_blocks=60, groups=["full", state], **limits)
+        engine = Engine("v1", 60, groups=["full", state], max_num_batched_tokens=budget)
         engine.add("a", 18, max_tokens=1)
         chunks.append([step["a"] for step in engine.steps(6) if step])
     return Scene(engine.run, chunks=chunks[0], budget_of_7=chunks[1], saved_inside=chunks[2])

@@ -20,7 +20,7 @@ nobody overtakes it.
 
 ## What to do
 Make `--max-num-batched-tokens` several times the block size. Beside states a block has hundreds or
-thousands of tokens (g27), so a budget of 2,048 can be less than one block.
+thousands of tokens (g27), so a budget of 2,048 may be little more than one block.
 
 ## Threads
 None found.
@@ -31,7 +31,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 16, "max_num_seqs": 3}
+    limits = {"max_num_batched_tokens": 16}
     engine = Engine("v1", gpu_blocks=60, block_size=16, groups="full,mamba", **limits)
     for name, length in (("short", 3), ("long", 40), ("behind", 2)):
         engine.add(name, length, max_tokens=3)

@@ -27,7 +27,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 12, "max_num_seqs": 2}
+    limits = {"max_num_batched_tokens": 12}
     engine = Engine("v1", gpu_blocks=60, block_size=16, groups="full,mamba", **limits)
     engine.add("a", 40, max_tokens=1)
     chunks = [step["a"] for step in engine.steps(8) if step]

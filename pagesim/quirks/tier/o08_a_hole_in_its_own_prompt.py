@@ -31,8 +31,7 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4}
-    engine = Engine("v1", gpu_blocks=9, cpu_blocks=2, **limits)
+    engine = Engine("v1", gpu_blocks=9, cpu_blocks=2, max_num_batched_tokens=8)
     first = engine.add("a", range(13), max_tokens=1)
     engine.steps(4)
     chunks = engine.scheduler.connector.manager.policy.chunks

@@ -31,8 +31,8 @@ from pagesim.story import Engine
 
 
 def scenario() -> Scene:
-    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 1, "sliding_window": 5}
-    engine = Engine("v1", gpu_blocks=12, enable_kv_cache_events=True, **limits)
+    options = {"sliding_window": 5, "enable_kv_cache_events": True}
+    engine = Engine("v1", gpu_blocks=12, max_num_batched_tokens=8, **options)
     heard: list[Any] = []
     engine.scheduler.publish = heard.extend
     engine.add("a", 13)

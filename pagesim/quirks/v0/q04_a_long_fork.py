@@ -13,7 +13,7 @@ RecursionError: maximum recursion depth exceeded. In pagesim the fork shares all
 
 ## Why
 A block knows only its predecessor. vLLM walks from the last block to the first with a function that
-calls itself once forevery block, and Python allows about a thousand nested calls. pagesim walks in
+calls itself once for every block, and Python allows about a thousand nested calls. pagesim walks in
 a loop.
 
 ## What to do

@@ -10,7 +10,7 @@ The index of a block in its device's cache is a subtraction: its id less the fir
 ## What happens
 The worker copies blocks by their place on the device, counted from 0. CPU block 2,007 of a server
 with 2,000 GPU blocks has place 7. vLLM's `get_physical_block_id` sorts all ids of the device, and
-searches the sorted list. It does so forevery block: to name 64 blocks of a pool of 32,000, it puts
+searches the sorted list. It does so for every block: to name 64 blocks of a pool of 32,000, it puts
 2,048,000 ids in order. pagesim subtracts where the ids follow each other.
 
 ## Why

@@ -14,7 +14,7 @@ Now its prompt and its output are one prompt that can never fit, and the steps s
 
 ## Why
 Preemption assumes that somebody else will end and return blocks. Nobody else is there. The
-admission test then says "not now", as forevery prompt that is too large (w08).
+admission test then says "not now", as for every prompt that is too large (w08).
 
 ## What to do
 The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds. If

@@ -18,7 +18,7 @@ A step is decided while the one before is still computed. The scheduler then kno
 every request will have, so it foresees the length. It does not know which tokens they will be.
 
 ## What to do
-Nothing to do: one token for each request costs less than a GPU that waits forevery decision.
+Nothing to do: one token for each request costs less than a GPU that waits for every decision.
 
 ## Threads
 * [vllm#19970](https://github.com/vllm-project/vllm/pull/19970): asynchronous scheduling.

@@ -14,7 +14,7 @@ these tokens as well and is given blocks 1 and 2. Then block 2 is evicted. `d` i
 3.
 
 ## Why
-The cache keeps, forevery hash, all blocks that hold its text, and takes the oldest. So all
+The cache keeps, for every hash, all blocks that hold its text, and takes the oldest. So all
 requests share the same copy, and the others become free and are evicted sooner.
 
 ## What to do

@@ -12,29 +12,6 @@ def arc(num_chunks: int) -> tuple[Tier, ARCCachePolicy]:
     return tier, tier.manager.policy
 
 
-def test_a_scan_drives_out_the_working_set_of_lru_alone() -> None:
-    left = []
-    for policy in ("lru", "arc"):
-        tier = Tier(4, policy)
-        tier.pass_by("xy")
-        tier.load("xy")
-        tier.pass_by("abcdef")
-        left.append(tier.there)
-    assert left == ["cdef", "efxy"]
-
-
-def test_reuse_counts_when_a_request_ends_and_not_of_its_own_store() -> None:
-    tier, policy = arc(4)
-    own, other = tier.request("x"), tier.request("x")
-    tier.store(own, "x")
-    tier.manager.prepare_load("x", own)
-    tier.manager.on_request_finished(own)
-    tier.manager.prepare_load("x", other)
-    assert (list(policy.t1), list(policy.t2)) == (["x"], [])
-    tier.manager.on_request_finished(other)
-    assert (list(policy.t1), list(policy.t2)) == ([], ["x"])
-
-
 def test_asking_for_ghosts_moves_the_border() -> None:
     tier, policy = arc(3)
     tier.pass_by("x")

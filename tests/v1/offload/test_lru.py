@@ -53,12 +53,6 @@ def test_a_tail_goes_before_its_head(pieces: list[str]) -> None:
     assert [tier.store(other, key) for key in "pqr"] == ["z", "y", "x"]
 
 
-def test_a_prompt_in_pieces_punches_a_hole_into_itself() -> None:
-    tier = Tier(2)
-    request = tier.request("xyz")
-    assert (tier.store(request, "xy"), tier.store(request, "z"), tier.there) == ("", "y", "xz")
-
-
 def test_an_older_request_takes_no_recency_away() -> None:
     tier = Tier(3)
     old, new = tier.request("abx"), tier.request("x")
