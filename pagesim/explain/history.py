@@ -5,6 +5,7 @@ Nothing here judges. A run of a manager or an allocator alone has no steps and n
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pagesim.explain.contents import Contents, Key
 from pagesim.files.jsonl import Json
@@ -188,6 +189,8 @@ class History:
     """Blocks that have an owner at the end, though no request and no copy has them."""
     lookups: list[tuple[int, Name, tuple[Lookup, ...]]] = field(default_factory=list)
     """What groups were asked for somebody whom no queue has."""
+    misses: list[Any] | None = None
+    """What each request missed first when it was admitted, once that has been asked."""
     numbers: list[int | None] = field(default_factory=list)
     """The step of each event."""
 

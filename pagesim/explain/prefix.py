@@ -62,12 +62,11 @@ def miss(history: History, stay: Stay) -> Miss | None:
 
 def missed(history: History, kind: Kind) -> list[tuple[Life, Stay, Miss]]:
     """The requests that missed for this reason when they were first admitted."""
-    found = []
-    for life in history.requests.values():
-        for stay in life.stays[:1]:
-            if (what := miss(history, stay)) is not None and what.kind == kind:
-                found.append((life, stay, what))
-    return found
+    if history.misses is None:
+        firsts = [(life, stay) for life in history.requests.values() for stay in life.stays[:1]]
+        history.misses = [(life, stay, miss(history, stay)) for life, stay in firsts]
+    misses: list[tuple[Life, Stay, Miss | None]] = history.misses
+    return [(life, stay, what) for life, stay, what in misses if what and what.kind == kind]
 
 
 def last_block(history: History) -> list[Finding]:

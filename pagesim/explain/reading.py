@@ -148,7 +148,7 @@ class _Reading(Tracking):
         kind, is_moved = event.kind, any(effect.kind == fx.MOVE for effect in event.effects)
         is_back = any(move.enters and move.queue == WAITING for move in event.moves)
         if kind == "preempt":
-            tokens = len(self.tokens(life.table)) if life.table is not None else 0
+            tokens = self.num_tokens(life.table) if life.table is not None else 0
             sampled = sum(stay.sampled for stay in life.stays)
             life.known = max(life.known, tokens, (life.prompt or 0) + sampled)
         else:
@@ -251,7 +251,7 @@ class _Reading(Tracking):
         life.twice += max(0, min(end, life.high) - max(start, 0))
         life.high, stay.computed = max(life.high, end), max(stay.computed, end)
         if life.table is not None:
-            life.known = max(life.known, len(self.tokens(life.table)))
+            life.known = max(life.known, self.num_tokens(life.table))
         stay.steps += 1
         is_whole = end >= max(stay.num_tokens, 1)
         stay.sampled += is_whole

@@ -69,6 +69,11 @@ class Tracking:
             return self.pages.tokens[table][: self.pages.num_tokens[table]]
         return self._closed.get(table, ())
 
+    def num_tokens(self, table: Name) -> int:
+        """How many tokens of a table are known by now, or when it ended."""
+        known = self.pages.num_tokens.get(table)
+        return len(self._closed.get(table, ())) if known is None else known
+
     def all_tokens(self, life: Life) -> Sequence[int]:
         """All that is known of a request's tokens, from whatever part of the run."""
         if life.table is None:
