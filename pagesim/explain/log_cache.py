@@ -117,8 +117,8 @@ def no_room_to_swap(story: LogStory) -> list[Finding]:
     if (event := story.events.get("no room to swap")) is None:
         return []
     title = "V0 stopped: no CPU block was left to swap into"
-    detail = "A request of several sequences can only be swapped, and swap_space was full."
-    change = "A larger --swap-space, fewer sequences per request, or --max-num-seqs lower."
+    detail = "A request was to be swapped out, and swap_space was full."
+    change = "A larger --swap-space, a lower --max-num-seqs, or --preemption-mode recompute."
     return [Finding("q43", title, detail, {}, tuple(event.lines), change)]
 
 

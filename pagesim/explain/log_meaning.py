@@ -34,8 +34,8 @@ def _start(story: LogStory) -> list[Row]:
         rows.append((at["max_concurrency"], "maximum concurrency", words))
     if cpu := story.number("num_cpu_blocks"):
         words = (
-            f"{cpu:,} blocks in the CPU's memory (swap_space). Only requests of several sequences "
-            "are swapped there, or all with --preemption-mode swap, so CPU usage is usually 0"
+            f"{cpu:,} blocks in the CPU's memory (swap_space). Since 0.6.4 nobody is swapped there "
+            "without --preemption-mode swap; before, only requests of several sequences were"
         )
         rows.append((at["num_cpu_blocks"], "CPU blocks", words))
     if wide := story.number("attention_block_size"):
