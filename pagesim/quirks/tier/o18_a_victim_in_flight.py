@@ -6,8 +6,8 @@ With asynchronous scheduling and a second tier, a request that lacks a block sit
 before anybody is preempted.
 
 ## Expected
-When no block is free, the youngest request is preempted at once, with asynchronous scheduling as
-without.
+When no block is free, the youngest request is preempted at once, with or without asynchronous
+scheduling.
 
 ## What happens
 With synchronous scheduling, `b` is preempted in step 3. With asynchronous scheduling, `b` is left

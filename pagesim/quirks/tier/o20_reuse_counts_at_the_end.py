@@ -10,7 +10,7 @@ A chunk that is read twice has been used again.
 
 ## What happens
 The request that stored x reads it twice and ends: x is not in the list of chunks used again.
-Another request reads it: still not. When that request ends, x is in the list.
+Another request reads x, and x is still not in the list. When that request ends, it is.
 
 ## Why
 A request that reads back what it has stored itself was preempted, for example; this says nothing

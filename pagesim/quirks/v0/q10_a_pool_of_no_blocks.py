@@ -5,7 +5,7 @@ V0 · swapping · mended
 If the CPU has no blocks, swapping out raises one error without prefix caching, and another with it.
 
 ## Expected
-No room is no room: the same error, NoFreeBlocksError, in both cases.
+No room is no room: both cases raise the same error, NoFreeBlocksError.
 
 ## What happens
 The CPU has no blocks, and `a` is swapped out. Without prefix caching vLLM raises NoFreeBlocksError.

@@ -6,7 +6,7 @@ Asked for the computed blocks that two sequences have in common, vLLM answers wi
 if there are none.
 
 ## Expected
-A list of no blocks: [].
+vLLM answers with a list of no blocks: [].
 
 ## What happens
 Neither of the two sequences has a computed block. vLLM's `get_common_computed_block_ids` returns

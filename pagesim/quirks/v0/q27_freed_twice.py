@@ -5,7 +5,7 @@ V0 · blocks
 Freeing a block a second time raises an AssertionError without a message.
 
 ## Expected
-An error that says which block was freed twice.
+An error says which block was freed twice.
 
 ## What happens
 A block is taken and freed. Freeing it again fails an assertion in vLLM, which names neither the

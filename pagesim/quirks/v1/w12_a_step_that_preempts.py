@@ -2,7 +2,7 @@
 
 V1 · preemption
 
-In a step that preempts a request no waiting request is admitted, even if there is room for it.
+In a step that preempts a request, no waiting request is admitted, even if there is room for it.
 
 ## Expected
 `c` needs one block. The victim has just returned three, so `c` begins.
