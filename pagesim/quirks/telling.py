@@ -24,7 +24,8 @@ def told(page: Page, source: str, run: Timeline | None, facts: dict[str, Any]) -
         "",
         *_wrapped(page.claim),
         *_section("Expected", page.expected),
-        *("", "The scene", textwrap.indent(source.rstrip(), "  ")),
+        *("", "The scene (a block has 4 slots if it does not say otherwise)"),
+        textwrap.indent(source.rstrip(), "  "),
     ]
     if run is not None:
         lines += ["", "Step by step", *_events(run)]
