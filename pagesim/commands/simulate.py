@@ -173,7 +173,7 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
         run.timeline.to_html(path, f"{run.workload.name}: {run.policy}")
         return "plays the run."
     names = (run.policy, other.policy)
-    pagesim.compare(run.timeline, other.timeline, titles=names).to_html(path)
+    pagesim.compare(run, other, titles=names).to_html(path)
     return "plays both runs, step by step."
 
 

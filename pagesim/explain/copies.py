@@ -2,7 +2,7 @@
 
 from pagesim.explain.finding import Finding
 from pagesim.explain.history import History
-from pagesim.explain.words import number
+from pagesim.explain.words import names, number
 
 
 def equal(history: History) -> list[Finding]:
@@ -66,5 +66,31 @@ def failed(history: History) -> list[Finding]:
             "give the CPU's swap space more blocks, or preempt by recomputation"
             if is_swap
             else "the error names the setting: nothing else was changed by the call",
+        )
+    ]
+
+
+def lost(history: History) -> list[Finding]:
+    """V0 swaps out for a more urgent request, and never swaps in again what it took."""
+    found = [
+        (life, stay)
+        for life in history.requests.values()
+        for stay in life.stays
+        if stay.is_lost and stay.end is not None
+    ]
+    if not found:
+        return []
+    lives = list(dict.fromkeys(life.name for life, _ in found))
+    tokens = sum(stay.computed for _, stay in found)
+    return [
+        Finding(
+            "q22",
+            f"{names(lives)} lost what had been computed for {number(tokens, 'token')}",
+            "A more urgent request took the blocks. Their contents were to move to the CPU, but "
+            "vLLM V0 does not order that move, and the victim waits as if it had never run.",
+            {"tokens recomputed": tokens} if tokens else {},
+            tuple((stay.end or 0) + 1 for _, stay in found),
+            'with the policy "priority", use preemption by recomputation',
+            tuple(lives),
         )
     ]

@@ -38,6 +38,8 @@ class Stay:
     """For whom it was preempted: the request that then got blocks, or itself."""
     is_kept: bool = False
     """Whether its blocks were swapped out when it ended, so that nothing was lost."""
+    is_lost: bool = False
+    """Whether they were swapped out, and nobody will ask for them again."""
     keys: tuple[Key, ...] = ()
     tail: tuple[int, ...] = ()
     """The tokens behind its last full block."""
@@ -76,6 +78,8 @@ class Life:
     """The events that passed it over, and what was being copied: "store", "load" or both."""
     stores: int = 0
     """How many copies to a second tier were made for it."""
+    queued: list[tuple[int, int | None]] = field(default_factory=list)
+    """When it waited: from the event that put it into a queue to the one that took it out."""
     end: int | None = None
     how: str = ""
     is_loaded: bool = False
@@ -83,6 +87,10 @@ class Life:
     looked_up: int = 0
     lookups: tuple[Lookup, ...] = ()
     """What was looked up for it since it ran last."""
+
+    def waits_at(self, event: int) -> bool:
+        """Whether it waits after this event."""
+        return any(a <= event and (b is None or b > event) for a, b in self.queued)
 
     @property
     def preemptions(self) -> list[int]:
@@ -99,19 +107,24 @@ class Decision:
     event: int
 
 
+HEADS = 64
+"""How many of those that wait a step names: a queue may be as long as the run."""
+
+
 @dataclass(slots=True)
 class Step:
     """A step of a scheduler, with the queues as they are when it is decided.
 
-    ``aside`` are those who are swapped out, or wait and hold blocks. ``free`` is the number of
-    blocks that can be taken then, ``free_before`` when the step began. ``budget`` is how many
-    tokens it computes.
+    ``waiting`` are the first of those that wait, at most HEADS of them. ``aside`` are those who are
+    swapped out, or wait and hold blocks. ``free`` is the number of blocks that can be taken then,
+    ``free_before`` when the step began. ``budget`` is how many tokens it computes.
     """
 
     number: int
     event: int
     waiting: tuple[Name, ...]
-    running: tuple[Name, ...]
+    num_waiting: int
+    num_running: int
     aside: tuple[Name, ...]
     scheduled: tuple[tuple[Name, int, bool], ...]
     free_before: int

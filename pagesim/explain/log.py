@@ -26,7 +26,13 @@ MOST_OF_A_KIND = 16
 
 FINDERS: tuple[Callable[[LogStory], list[Finding]], ...] = (
     *(log_start.refused, log_start.no_memory, log_start.occupied),
-    *(log_stuck.stuck, log_cache.no_room_to_swap, log_preempted.ignored, log_start.too_long),
+    *(
+        log_stuck.stuck,
+        log_stuck.looping,
+        log_cache.no_room_to_swap,
+        log_preempted.ignored,
+        log_start.too_long,
+    ),
     *(log_preempted.preempted, log_waiting.held_back, log_waiting.crowded),
     *(log_cache.second_tier, log_cache.never_hit, log_cache.held, log_start.disagreeing),
     *(log_waiting.uneven, log_cache.rejected, log_cache.not_reset),

@@ -27,6 +27,8 @@ EVENTS = {
     "not reset": rf"Failed to reset prefix cache because some blocks \({_N}\) are not freed yet",
     # V1, 0.11 to 0.33
     "load failed": rf"(?:Failing|KV load failure:) {_N} request",
+    # 0.33
+    "unpinned": "stays pageable|unpinned DMA|unpinned host memory",
     # V1, 0.9 to 0.33
     "padding": rf"Add {_N} padding layers",
     # V1, 0.11 to 0.33, with a KV connector

@@ -115,6 +115,13 @@ def _others(story: LogStory) -> list[Row]:
             "names is of the layers, the waste of memory is smaller"
         )
         rows.append((event.lines[0], "padding layers", words))
+    if isinstance(size := story.facts.get("tier_gb"), float):
+        words = f"{size:,.2f} GB in the CPU's memory for what the GPU's cache gives up"
+        if story.room is not None and (block := story.room.block_bytes) is not None:
+            gpus = story.number("tensor_parallel_size") or 1
+            each = (block.low + block.high) / 2 / story.room.block_size * gpus
+            words += f": about {int(size * 1e9 / each):,} tokens"
+        rows.append((story.at["tier_gb"], "second tier", words))
     if (event := story.events.get("transfers")) is not None:
         ways = []
         for way, verb in (("load", "loaded"), ("store", "stored")):

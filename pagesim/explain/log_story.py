@@ -14,7 +14,7 @@ from pagesim.sizing.start_lines import Facts, start_facts
 
 WORDS = (
     *("KV", "block", "max", "Maximum", "preempt", "memory", "Memory", "refix", "too long"),
-    *("swap space", "parallel_size"),
+    *("swap space", "parallel_size", "mmap file", "pageable", "unpinned"),
 )
 """A line without any of these is passed over."""
 

@@ -1,12 +1,12 @@
 """Reads a run once, from its first event to its last, and writes its history."""
 
 from pagesim.explain.contents import Key
-from pagesim.explain.history import Decision, History, Life, Stay, Step
+from pagesim.explain.history import HEADS, Decision, History, Life, Stay, Step
 from pagesim.explain.tracking import Tracking
 from pagesim.explain.waiting import why
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import Name
-from pagesim.timeline import Timeline
+from pagesim.timeline import Move, Timeline
 from pagesim.timeline.events import Entry, Event, event_of
 
 WAITING, RUNNING = "waiting", "running"
@@ -45,6 +45,8 @@ class _Reading(Tracking):
                 life = self._life(name, start.requests.get(name))
                 if queue == RUNNING:
                     life.stays.append(Stay(0, life.known))
+                else:
+                    life.queued.append((0, None))
 
     before: int | None
     """How many blocks were free when the step began that is being decided."""
@@ -57,6 +59,18 @@ class _Reading(Tracking):
             life.table = table
             self.by_table[table] = request
         return life
+
+    def _queue(self, life: Life, move: Move, number: int) -> None:
+        """A request enters or leaves a queue; those who run are in one too, but do not wait."""
+        if move.queue == RUNNING:
+            return
+        if not move.enters:
+            if life.queued:
+                life.queued[-1] = life.queued[-1][0], number
+        elif life.queued and life.queued[-1][1] == number:  # the queue was put in order
+            life.queued[-1] = life.queued[-1][0], None
+        else:
+            life.queued.append((number, None))
 
     def _rename(self, request: Name, number: int) -> None:
         """Another request has arrived under the name of one that has ended."""
@@ -74,7 +88,7 @@ class _Reading(Tracking):
         for move in event.moves:
             if event.kind == "arrive" and move.request in self.requests:
                 self._rename(move.request, number)
-            self._life(move.request, move.sequence)
+            self._queue(self._life(move.request, move.sequence), move, number)
         request = None if event.subject is None else self.by_table.get(event.subject, event.subject)
         for job in event.begun:
             self._life(job.request, None).stores += job.kind == fx.STORE
@@ -101,7 +115,7 @@ class _Reading(Tracking):
         elif kind in BEGINS:
             self._begin(event, life, number)
         elif kind in ENDS:
-            self._end(life, number, kind, any(e.kind == fx.MOVE for e in event.effects))
+            self._end(life, number, event)
         elif kind == "get_computed_blocks":
             life.lookups = event.lookups
         elif kind == "load":
@@ -130,7 +144,9 @@ class _Reading(Tracking):
             stay.first = stay.computed = life.stays[-1].computed if moved and life.stays else 0
         life.stays.append(stay)
 
-    def _end(self, life: Life, number: int, kind: str, is_kept: bool) -> None:
+    def _end(self, life: Life, number: int, event: Event) -> None:
+        kind, is_moved = event.kind, any(effect.kind == fx.MOVE for effect in event.effects)
+        is_back = any(move.enters and move.queue == WAITING for move in event.moves)
         if kind == "preempt":
             tokens = len(self.tokens(life.table)) if life.table is not None else 0
             sampled = sum(stay.sampled for stay in life.stays)
@@ -139,7 +155,8 @@ class _Reading(Tracking):
             life.end, life.how = number, kind
         if life.stays and life.stays[-1].end is None:
             stay = life.stays[-1]
-            stay.end, stay.how, stay.is_kept = number, kind, is_kept
+            stay.end, stay.how = number, kind
+            stay.is_kept, stay.is_lost = is_moved and not is_back, is_moved and is_back
             if kind == "preempt":  # whoever is preempted last may have wanted the blocks itself
                 self.victims.append(stay)
                 for victim in self.victims:
@@ -159,15 +176,15 @@ class _Reading(Tracking):
 
     def _scheduled(self, event: Event, number: int) -> None:
         queues = self.pages.queues
-        names = {queue: tuple(name for name, _ in waiting) for queue, waiting in queues.items()}
-        aside = tuple(name for queue in self.aside for name in names[queue])
-        waiting = names.get(WAITING, ())
+        aside = tuple(name for queue in self.aside for name, _ in queues[queue])
+        waiting = queues.get(WAITING, [])
         free, step_number = self.free(), event.step or 0
         step = Step(
             step_number,
             number,
-            waiting,
-            names.get(RUNNING, ()),
+            tuple(name for name, _ in waiting[:HEADS]),
+            len(waiting),
+            len(queues.get(RUNNING, ())),
             aside,
             tuple((each.request, each.num_tokens, each.is_prompt) for each in event.scheduled),
             free if self.before is None else self.before,

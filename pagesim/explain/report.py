@@ -29,6 +29,7 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
     "equal blocks": copies.equal,
     "pinned": copies.pinned,
     "failed": copies.failed,
+    "lost": copies.lost,
     "groups": groups.shortened,
     "copied": tier.copied,
     "guard": tier.guard,
@@ -46,8 +47,12 @@ def findings(history: History) -> list[Finding]:
 
 
 def _begun(text: str) -> str:
-    """Sentences that do not begin with "request 7" in small letters."""
-    return re.sub(r"(^|\. )(requests? \d)", lambda its: its[1] + its[2].capitalize(), text)
+    """Sentences that begin with "request 7", or with "the", begin with a capital letter."""
+    return re.sub(
+        r"(^|\. )(request|the )",
+        lambda found: found[1] + found[2].capitalize(),
+        text,
+    )
 
 
 def _weight(finding: Finding, history: History) -> tuple[float, ...]:

@@ -95,7 +95,7 @@ def _waits(history: History, told: Story) -> None:
     seen = [
         (step, reason)
         for step, reason in pairs
-        if reason is not None and name in (*step.waiting, *step.aside)
+        if reason is not None and told.life.waits_at(step.event)
     ]
     for head, group in groupby(seen, lambda pair: pair[1].request):
         stretch = list(group)
@@ -104,7 +104,7 @@ def _waits(history: History, told: Story) -> None:
         if head != name:
             ahead = last.waiting.index(name) if name in last.waiting else 0
             line = f"waits {count} behind {who(head)}"
-            line += f", as number {ahead + 1} of {len(last.waiting)}" if ahead > 1 else ""
+            line += f", as number {ahead + 1} of {last.num_waiting:,}" if ahead > 1 else ""
             line += f". Of {who(head)}"
         told.events.append((stretch[0][0].event + 1, f"{line}: {_rules(history, stretch)}"))
 

@@ -18,14 +18,14 @@ def never_fits(history: History) -> list[Finding]:
 def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
     life, first = history.requests[name], history.steps[blocked[0]]
     last = history.steps[blocked[-1]]
-    behind = _behind(last, name)
+    behind, num_behind = _behind(last, name)
     reason = history.reasons[blocked[-1]]
     need, usable = (reason.need, reason.free) if reason else (0, 0)
     has_run = bool(life.stays)
     needs = f"{who(name)}, which needs {number(need, 'block')}; the pool has {usable:,}"
     title = f"Nothing can serve {needs}"
     if behind:
-        title = f"{names(behind)} waited behind {needs}"
+        title = f"{names(behind, num_behind)} waited behind {needs}"
     how = f"It has {number(life.known, 'token')}"
     if has_run:
         how += f", of which {life.prompt:,} were its prompt" if life.prompt else ""
@@ -38,7 +38,7 @@ def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
         detail += " One block fewer would do: V1 keeps block 0 of the pool for itself."
     change = "give the pool more memory, or lower max_model_len so that such requests are refused"
     is_there = life.end is None
-    cost = {"requests starving": 1 + len(behind)} if is_there else {}
+    cost = {"requests starving": 1 + num_behind} if is_there else {}
     return Finding(
         "w09" if has_run else "w08",
         title,
@@ -50,16 +50,19 @@ def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
     )
 
 
-def _behind(step: Step, name: Name) -> tuple[Name, ...]:
-    """Who waits behind a request."""
-    return step.waiting[step.waiting.index(name) + 1 :] if name in step.waiting else ()
+def _behind(step: Step, name: Name) -> tuple[tuple[Name, ...], int]:
+    """Who waits behind a request: the first of them, and how many."""
+    if name not in step.waiting:
+        return (), 0
+    place = step.waiting.index(name)
+    return step.waiting[place + 1 :], step.num_waiting - place - 1
 
 
 def is_stuck(history: History, index: int) -> bool:
     """Whether a step computes nothing, and nothing that is under way can change that."""
     step = history.steps[index]
     waits = step.waiting or step.aside
-    if step.scheduled or step.running or step.decisions or step.is_copying or step.failed:
+    if step.scheduled or step.num_running or step.decisions or step.is_copying or step.failed:
         return False
     before = history.steps[index - 1] if index else None
     is_async = history.settings.get("async_scheduling") is not False and history.is_v1
@@ -80,9 +83,10 @@ def stuck(history: History) -> list[Finding]:
         step = history.steps[steps[-1]]
         free, is_swapped = step.free, head in step.aside
         waiting = [name for name in (*step.aside, *step.waiting) if name != head]
+        count = len(step.aside) + step.num_waiting
         title = f"{who(head)} waits forever, and nothing runs"
         if waiting:
-            title = f"{names(waiting)} and {who(head)} wait forever, and nothing runs"
+            title = f"{names([head, *waiting], count)} wait forever, and nothing runs"
         detail = (
             f"{free:,} of {number(history.usable, 'block')} are free, and {_why(history, step)}. "
             f"{number(len(steps), 'step')} computed nothing."
@@ -92,7 +96,7 @@ def stuck(history: History) -> list[Finding]:
                 _quirk(history, head, is_swapped),
                 title,
                 detail,
-                {"requests starving": 1 + len(waiting), "steps lost": len(steps)},
+                {"requests starving": count, "steps lost": len(steps)},
                 (history.steps[steps[0]].event + 1,),
                 _change(history, is_swapped),
                 (head, *waiting),

@@ -90,7 +90,7 @@ class Tracking:
     def count_copies(self, number: int) -> None:
         """Count owned blocks whose content another owned block has too."""
         contents, refs = self.history.contents, self.pages.refs
-        if len(contents.now) == contents.num_distinct:
+        if len(contents.now) - contents.num_distinct <= self.history.most_copies[0]:
             return
         owned = [key for block, (key, _) in contents.now.items() if refs[block]]
         copies = len(owned) - len(set(owned))

@@ -58,8 +58,8 @@ def _of_v1(history: History, step: Step, head: Name) -> Reason:
     seats, budget = history.number("max_num_seqs"), history.number("max_num_batched_tokens")
     if step.of("preempt"):
         return Reason("preempted", head)
-    if seats is not None and len(step.running) >= seats:
-        return Reason("seats", head, len(step.running), seats)
+    if seats is not None and step.num_running >= seats:
+        return Reason("seats", head, step.num_running, seats)
     if budget is not None and step.budget >= budget:
         return Reason("budget", head, step.head_tokens, 0)
     if seats is None or budget is None or not step.head_tokens:
@@ -81,7 +81,7 @@ def _of_v1(history: History, step: Step, head: Name) -> Reason:
     need = _need(history, step, left) - step.head_shared
     if need > step.free:
         return Reason("room", head, need, step.free, at_most=step.head_hits is None)
-    if step.running and need > step.free - history.watermark:
+    if step.num_running and need > step.free - history.watermark:
         return Reason("watermark", head, need, step.free)
     return Reason("guard" if history.start.tier else "unknown", head, need, step.free)
 
@@ -92,7 +92,7 @@ def fits(history: History, step: Step) -> bool:
     total = history.blocks(step.head_tokens) if step.head_tokens else None
     if total is None or budget is None or step.budget >= budget:
         return False
-    kept = history.watermark if step.running or not is_v1 else 0
+    kept = history.watermark if step.num_running or not is_v1 else 0
     shared = step.head_shared if is_v1 else 0
     need = _need(history, step, budget - step.budget) if is_v1 else total
     return total <= history.usable and need - shared <= step.free - kept
@@ -133,7 +133,7 @@ def _of_v0(history: History, step: Step, head: Name) -> Reason:
     need = history.blocks(step.head_tokens) if step.head_tokens else None
     if need is None or seats is None or budget is None:
         return Reason("unknown", head)
-    others_ran = len(step.running) > len(admitted)
+    others_ran = step.num_running > len(admitted)
     if history.settings.get("delay_factor") and (others_ran or victims) and not admitted:
         return Reason("delay", head)
     free = step.free if admitted or is_chunked else step.free_before
@@ -141,7 +141,7 @@ def _of_v0(history: History, step: Step, head: Name) -> Reason:
         return Reason("room", head, need, free)
     if need > free - history.watermark:
         return Reason("watermark", head, need, free)
-    running = len(step.scheduled) if is_chunked else len(step.running) + len(victims)
+    running = len(step.scheduled) if is_chunked else step.num_running + len(victims)
     if running >= seats:
         return Reason("seats", head, running, seats)
     left = budget - (step.budget if admitted or is_chunked else 0)

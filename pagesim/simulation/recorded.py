@@ -53,8 +53,8 @@ def number(memory: "RecordedMemory", result: object, row: Row, *_: object) -> in
 class RecordedMemory:
     """A memory policy whose decisions are written into a journal, and a timeline of them.
 
-    All requests wait from the start, in their order. Tables and tokens have the same names as in
-    the timeline of policy "paged".
+    A request waits from its arrival on. Tables and tokens have the same names as in the timeline
+    of policy "paged".
     """
 
     def __init__(self, policy: AddressedPolicy, requests: Sequence[Request], unit: int = 1) -> None:
@@ -75,8 +75,6 @@ class RecordedMemory:
         self._refused: Row | None = None
         self._recorder = record(self)
         self._timeline = self._recorder.__enter__()
-        for row in self._rows.values():
-            self._arrive(row)
 
     def state(self) -> State:
         """The present state of the pool. Free units are drawn in the order of their addresses."""
@@ -108,6 +106,10 @@ class RecordedMemory:
         return self._timeline
 
     # -- called by the server, see MemoryPolicy --------------------------------------------------
+
+    def arrive(self, request: Request) -> None:
+        """A request joins the queue, whether it can be served or not."""
+        self._arrive(self._rows[request.request_id])
 
     def can_ever_admit(self, request: Request) -> bool:
         """Whether the policy could ever admit it."""

@@ -181,3 +181,14 @@ def test_the_parts_of_a_recording(shell: Shell) -> None:
     edge = ROOT / "tests/data/scheduler-edge-508.jsonl.gz"
     assert shell.answer("explain", edge, "--part", "2")["events"] == 11
     assert "parts 1 to" in shell.refusal("explain", edge, "--part", "99")
+
+
+def test_a_recording_that_differs_says_from_where(tmp_path: Path, shell: Shell) -> None:
+    lines = gzip.decompress(TIGHT.read_bytes()).splitlines()
+    words = json.loads(lines[40])
+    words["state"]["running"] = ["nobody"]
+    lines[40] = json.dumps(words).encode()
+    (tmp_path / "other.jsonl").write_bytes(b"\n".join([*lines, b""]))
+    answer = shell.answer("explain", tmp_path / "other.jsonl")
+    assert any("other.jsonl:41" in note for note in answer["notes"])
+    assert answer["notes"][-1] in shell("explain", tmp_path / "other.jsonl")

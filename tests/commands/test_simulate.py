@@ -1,6 +1,9 @@
 """`pagesim simulate`: JSON, tables, and one line for bad input."""
 
+import base64
 import csv
+import gzip
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -13,6 +16,7 @@ from pagesim.commands.waste import waste
 from pagesim.simulation import Limits, Paged, PagedV1
 from pagesim.timeline import load
 from tests.commands.runs import KEYS, SMALL, Shell, requests, run
+from tests.documents import Document
 
 pytestmark = pytest.mark.ch01
 
@@ -172,6 +176,9 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     assert value["page"] == str(page)
     both = page.read_text()
     assert "paged" in both and "v1" in both
+    for template in Document(both).texts["template"][:2]:
+        header = json.loads(gzip.decompress(base64.b64decode(template)).split(b"\n")[0])
+        assert header["clock"], "both can be kept in step by their clocks"
     assert '["CPU",9]' in record.read_text(), "the run of --policy"
     assert f"{page} plays the run." in shell(*arguments)
     assert len(page.read_text()) < len(both)

@@ -311,6 +311,9 @@ function ends(css) {
   return [begin, middle(ghost), middle(all(css)[0])];
 }
 
+// The words that are carried to a block, and those of both blocks as they are seen until then.
+const carried = () => [".ps-ghosts >", ".past >"].map((css) => all(`${css} .ghost.whole`).map((g) => said(all("text", g))));
+
 // -- a film, and two runs ------------------------------------------------------------------------
 
 // How many shades of words lie within a block.

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from pagesim.explain.log_meaning import meanings
+from pagesim.explain.log_story import story_of
 from tests.explain.logs import found, only, tokens, v0, v1
 
 pytestmark = pytest.mark.ch10
@@ -195,6 +197,8 @@ def test_blocks_without_requests() -> None:
 def test_the_second_tier() -> None:
     failed = "Failing 3 request(s) due to KV load failure (failure_policy=fail, 512 tokens)"
     assert only(failed).quirk == "o12"
+    slow = "cudaHostRegister failed (code=1): transfers may be slower (unpinned DMA)"
+    assert "not pinned" in only(slow).title
     lines = [v1(at, 1, 0, 5.0, prompt=100, generation=9, external=0) for at in range(0, 40, 10)]
     assert only(*lines).quirk == "o06"
     hit = [v1(at, 1, 0, 5.0, prompt=100, generation=9, external=3.0) for at in range(0, 40, 10)]
@@ -237,3 +241,29 @@ def test_refusals_of_the_server() -> None:
 def test_a_healthy_server() -> None:
     lines = [v1(at, 5, 0, 30.0, prompt=90, generation=80, hits=40) for at in range(0, 90, 10)]
     assert found(*tokens(76_640, 8_192), *lines, v1(100, 0, 0, 0.0, hits=40)) == []
+
+
+def test_meanings() -> None:
+    """The kinds of lines that are there, in their order, with what follows from them."""
+    lines = [
+        "Chunked prefill is enabled with max_num_batched_tokens=8192.",
+        "Available KV cache memory: 10.0 GiB",
+        *tokens(163_840, 131_072),
+        "Created mmap file /dev/shm/vllm_offload_7.mmap (13.11 GB)",
+        v1(0, 4, 1, 66.7, generation=9, hits=36.5, preemptions=2),
+        "KV Transfer metrics: vllm:kv_offload_load_bytes=536870912, vllm:kv_offload_load_time=0.02",
+    ]
+    rows = meanings(story_of(lines))
+    assert [line for line, _, _ in rows] == sorted(line for line, _, _ in rows)
+    found_rows = {name: text for _, name, text in rows}
+    assert "16 steps" in found_rows["chunked prefill"]
+    assert "10,239 are usable" in found_rows["size of the cache"]
+    assert "64.0 KiB a token" in found_rows["size of the cache"]
+    assert "1.25 requests of exactly 131,072" in found_rows["maximum concurrency"]
+    assert "200,0" in found_rows["second tier"]
+    assert "6,829 blocks" in found_rows["KV cache usage"]
+    assert "36.5 %" in found_rows["Prefix cache hit rate"]
+    assert "2 in all" in found_rows["Preemptions"]
+    assert "26.8 GB/s" in found_rows["KV transfers"]
+    old = {name for _, name, _ in meanings(story_of([v0(1, 2, 50.0)]))}
+    assert "no line" not in old and "KV cache usage" in old

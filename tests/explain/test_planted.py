@@ -76,16 +76,19 @@ def test_a_prompt_computed_in_vain(blocks: int) -> None:
     assert finding.requests == ("b",) and finding.cost["steps lost"] > 5
 
 
-def test_a_step_that_preempts_admits_nobody() -> None:
-    scene = Scene(6, max_num_seqs=3)
-    for name, first in (("a", 0), ("b", 50)):
-        scene.add(name, text(7, first), max_tokens=8)
-    scene.step(2)
-    scene.add("c", text(2, 90), max_tokens=2)
-    scene.step(6)
-    found = preempting.admits_nobody(scene.history())
-    assert all(finding.quirk == "w12" for finding in found)
-    silent(preempting.admits_nobody, Scene(30).step(3))
+@pytest.mark.parametrize("length", [2, 30])
+def test_a_step_that_preempts_admits_nobody(length: int) -> None:
+    scene = Scene(7, policy="priority")
+    scene.add("a", text(8), priority=0)
+    scene.add("b", text(12, 50), priority=5)
+    scene.step(1)
+    scene.add("c", text(length, 90), priority=1)  # it comes before b, and b must go
+    scene.step(1)
+    if length == 30:
+        return silent(preempting.admits_nobody, scene)
+    finding = only(preempting.admits_nobody, scene)
+    assert (finding.quirk, finding.requests) == ("w12", ("c",))
+    assert finding.cost == {"steps lost": 1}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.0])

@@ -170,7 +170,7 @@ def test_a_header_that_names_no_part_is_refused(names: Any) -> None:
 def test_a_program_that_reads_nothing_and_a_reader_that_reads_on_no_more(tmp_path: Path) -> None:
     long = tmp_path / "long.jsonl"
     header, *rest = TRAP.read_text(encoding="utf-8").splitlines(keepends=True)
-    long.write_text(header + 4000 * "".join(rest), encoding="utf-8")
+    long.write_text(header + 400 * "".join(rest), encoding="utf-8")
     done = run(long, "--", sys.executable, "-c", "print('\\xff')")
     assert done.returncode == 1 and "line 2, call 0" in done.stdout and done.stderr == ""
     command = [sys.executable, KIT / "check.py", "--give", long]

@@ -246,3 +246,12 @@ def test_each_says_why_a_request_waits(policy: str, why: str) -> None:
     )
     run = simulation.timeline
     assert any(why in str(run[i].error) for i in run.find(kind="failed"))
+
+
+def test_a_request_waits_only_once_it_has_arrived() -> None:
+    apart = [Request(f"r{i}", 10.0 * i, 4, 3) for i in range(3)]
+    run = simulate(apart, policy="max", pool=64, max_model_len=16, record=True, progress=False)
+    assert run.timeline is not None
+    waiting = [len(run.timeline.at(step).queues.waiting) for step in range(len(run.timeline) + 1)]
+    assert max(waiting) == 1, "one has left before the next one comes"
+    assert run.timeline.find(kind="arrive")[1] > run.timeline.find(kind="finish")[0]

@@ -116,7 +116,7 @@ export class Player {
     }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.keep(),
+    const before = this.stage.keep(this.run.events[this.step]),
       pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
     if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);

@@ -163,7 +163,7 @@ export class Stage {
     this.spots.clear();
     const shades = shadesOf(event);
     this.shade = shades[view.shade] ?? shades[0];
-    this.lit = litSlots(this.shade, state.blockSize);
+    this.lit = litSlots(this.shade, state.blockSize, run.events);
     this.cells.draw(state, this.owners(state), view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
@@ -181,9 +181,14 @@ export class Stage {
     return state;
   }
 
-  /** What motion needs of the picture as it is, before the next one is drawn. */
-  keep() {
+  /** What motion needs of the picture as it is, before the next one is drawn. @param {PageEvent} event */
+  keep(event) {
     const spots = this.spots.keep();
+    for (const [what, ...blocks] of event?.effects ?? []) {
+      if (!TWO_BLOCKS.has(what) || spots.was.size > MOST) continue;
+      for (const id of blocks.slice(0, 2)) spots.was.set(id, this.motion.likeness(id));
+    }
+    spots.left = spots.was.size ? this.under.groups.map((group) => group.cloneNode(true)) : [];
     for (const [target, way] of [...spots.ways].slice(0, MOST)) way.was = this.motion.likeness(target);
     return spots;
   }
