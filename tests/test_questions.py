@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pagesim.explain.finding import Finding
 from pagesim.quirks.asked import asked
 from tools import questions
 from tools.questions import Page, pages
@@ -72,6 +73,9 @@ def test_a_quirk_leads_to_its_pages() -> None:
     assert asked("w08")[0].page == "docs/questions/waits-forever.md"
     assert all("w03" in its.quirks for its in asked("w03")) and len(asked("w03")) > 3
     assert asked("q99") == []
+    see = Finding("w08", "a title", "a detail").see
+    assert see == "pagesim quirks w08, docs/questions/waits-forever.md"
+    assert Finding(None, "a title", "a detail").see == ""
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_three_dots_stand_for_any_lines(shown: str, printed: str, expected: bool
 def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
     path, text = (
         tmp_path / "page.md",
-        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks: \nchapters: 08\n",
+        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks:\nchapters: 08\n",
     )
     text += "-->\n# Why?\n\n```py\nprint(6 * 7)\n```\n\n```text\n41\n```\n"
     path.write_text(text)

@@ -27,7 +27,7 @@ INDEX = FOLDER / "README.md"
 TABLE = ROOT / "pagesim/quirks/questions.json"
 """What `pagesim` knows of the pages; see `pagesim.quirks.asked`."""
 
-HEAD = re.compile(r"<!--\n((?:[a-z]+: .*\n)+)-->\n# (.+)\n")
+HEAD = re.compile(r"<!--\n((?:[a-z]+:.*\n)+)-->\n# (.+)\n")
 BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY = "…"
 THEMES = (
@@ -61,8 +61,8 @@ class Page:
         head = HEAD.match(text)
         if head is None:
             raise ValueError(f"{path.name}: begins with a comment and a title")
-        lines = [line.partition(": ")[::2] for line in head[1].splitlines()]
-        given = {name: tuple(filter(None, rest.split("; "))) for name, rest in lines}
+        lines = [line.partition(":")[::2] for line in head[1].splitlines()]
+        given = {name: tuple(filter(None, rest.strip().split("; "))) for name, rest in lines}
         (theme,) = given.pop("theme")
         if theme not in THEMES:
             raise ValueError(f"{path.name}: there is no theme {theme!r}")

@@ -94,7 +94,7 @@ def _findings(story: LogStory) -> list[Finding]:
 def _finding(number: int, one: Finding) -> str:
     lines = ", ".join(f"{line:,}" for line in one.steps)
     seen = f"line {lines}" if len(one.steps) == 1 else f"lines {lines}"
-    quirk = f", pagesim quirks {one.quirk}" if one.quirk else ""
+    quirk = f", {one.see}" if one.see else ""
     rows = [f"{number}. {one.title}"]
     for head, text in (("change: ", one.change), ("why: ", one.detail), ("", f"{seen}{quirk}")):
         rows += textwrap.wrap(f"{head}{text}", WIDTH, initial_indent="   ", subsequent_indent="   ")

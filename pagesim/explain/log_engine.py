@@ -76,6 +76,8 @@ class EngineLog:
     last: Stats | None = None
     at: int | None = None
     max_running: int = 0
+    full_running: int = 0
+    """How many ran in the last line in which the pool was full."""
     max_waiting: int = 0
     max_usage: float = 0.0
     at_most: Seen = field(default_factory=Seen)
@@ -120,6 +122,8 @@ class EngineLog:
                 self.at_usage = stats.usage
         elif stats.running > self.max_running:
             self.at_most = Seen()
+        if stats.usage >= FULL:
+            self.full_running = stats.running
         self.max_running = max(self.max_running, stats.running)
         self.max_waiting = max(self.max_waiting, stats.waiting)
         self.max_usage = max(self.max_usage, stats.usage)

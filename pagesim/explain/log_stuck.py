@@ -110,7 +110,10 @@ def looping(story: LogStory) -> list[Finding]:
             "fills the pool, preempts itself and begins again."
         )
         change = f"Abort that request; --max-model-len {longest}."
-        cost = {"requests starving": max(spell.waiting, 1), "tokens recomputed": int(spell.tokens)}
+        cost = {
+            "requests starving": max(spell.waiting, 1),
+            "tokens recomputed": int(spell.tokens - longest),
+        }
         found.append(Finding("w10", title, detail, cost, (spell.start,), change))
     return found
 

@@ -13,6 +13,8 @@ def held_back(story: LogStory) -> list[Finding]:
     for engine in story.engines.values():
         most, blocked = story.number("max_num_seqs"), engine.longest.get("blocked")
         filling = engine.longest.get("filling")
+        if engine.preempted.count or engine.suspected.count > 1:
+            continue  # the pool had no room
         if engine.at_most.count >= LEAST and most in (None, engine.max_running):
             if most is None and _next_is_too_large(engine.at_usage, engine.max_running):
                 found.append(_no_room(story, engine, engine.max_running, engine.at_usage))

@@ -60,7 +60,7 @@ def _item(finding: Finding, first: int, length: int) -> str:
     if finding.change:
         lines.append(f'<p class="change">What to change: {escape(finding.change)}.</p>')
     if finding.quirk:
-        lines.append(f"<p>See: pagesim quirks {escape(finding.quirk)}</p>")
+        lines.append(f"<p>See: {escape(finding.see)}</p>")
     if len(here) > 1:
         links = ", ".join(_link(step, first, f"{step:,}") for step in here[:MOST])
         more = f" and {len(here) - MOST:,} more" if len(here) > MOST else ""

@@ -89,8 +89,8 @@ def _printed(at: int, finding: Finding, place: Callable[[int], str]) -> str:
     where = ", ".join(map(place, finding.steps[:MOST]))
     where += f" and {len(finding.steps) - MOST:,} more" if len(finding.steps) > MOST else ""
     costly, change = costs(finding), finding.change
-    see = f"pagesim quirks {finding.quirk}" if finding.quirk else ""
-    rows = {"": finding.detail, "cost": costly, "change": change, "where": where, "see": see}
+    rows = {"": finding.detail, "cost": costly, "change": change, "where": where}
+    rows["see"] = finding.see
     lines = [f"{at}. {finding.title}"]
     for word, text in rows.items():
         head = f"   {word:<8}" if word else "   "

@@ -89,6 +89,17 @@ def test_other_reasons_for_a_stall() -> None:
     assert "Only the last line" in only(*pool[:1], v1(0, 0, 2, 0.0)).detail
 
 
+def test_what_is_no_loop() -> None:
+    """One long prompt, and many prompts with an output of one token each."""
+    times = range(0, 50, 10)
+    long = [v1(at, 1, 0, 99.0, prompt=300) for at in times]
+    assert found(*tokens(16_000), *long) == []
+    many = [v1(at, 1, 0, 9.0, prompt=9_000) for at in times]
+    assert found(*tokens(16_000), *many) == []
+    again = [v1(at, 1, 0, 99.0, prompt=9_000) for at in times]
+    assert [one.quirk for one in found(*tokens(16_000), *again)] == ["w10"]
+
+
 def test_silence() -> None:
     """V1 logs one line of a stall: what follows it, or nothing, says how long it was."""
     before = v1(0, 1, 0, 3.0, generation=9)
@@ -139,7 +150,7 @@ def test_preemptions() -> None:
         v1(10, 8, 1, 99.0, preemptions=4, generation=9),
         v1(20, 7, 2, 99.0, preemptions=3, generation=9),
     )
-    assert "7" in one.title and one.steps == (2, 3) and "at most 9 ran" in one.change
+    assert "7" in one.title and one.steps == (2, 3) and "--max-num-seqs 7 " in one.change
     older = [v1(at, 9 - at // 10, at // 10, 99.0, generation=9) for at in range(0, 40, 10)]
     assert "probably" in only(*older).title
     assert found(*older[:2]) == []
@@ -151,6 +162,8 @@ def test_requests_wait_beside_room() -> None:
     assert "max_num_seqs is 16" in one.detail and "--max-num-seqs above 16" in one.change
     assert "does not say" in only(*lines).detail
     assert found("non-default args: {'max_num_seqs': 64}", *lines) == []
+    lost = [v1(at, 16, 5, 90.0, prompt=9, generation=99, preemptions=1) for at in range(0, 40, 10)]
+    assert "preempted" in only(*lost).title
     blocked = [v1(0, 4, 0, 90.0, generation=9)]
     blocked += [v1(at, 1, 14, 76.5, generation=5) for at in range(10, 50, 10)]
     one = only(*tokens(76_640), *blocked)

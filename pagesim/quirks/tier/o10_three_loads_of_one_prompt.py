@@ -6,7 +6,7 @@ Three equal prompts load once and share the blocks; without prefix caching on th
 for itself.
 
 ## Expected
-The prompt is on the CPU. Either all three load it, or one loads it and the others take part.
+The prompt is on the CPU. Either all three load it, or one loads it and the others share it.
 
 ## What happens
 With prefix caching on the GPU, one request loads and two wait. When the load has ended, all three

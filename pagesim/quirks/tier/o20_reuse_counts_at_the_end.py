@@ -18,7 +18,7 @@ about the next request. And a request may read a chunk several times in its life
 notes what each request needs, and tells the policy once, at the end.
 
 ## What to do
-Nothing to do. In an experiment, let requests end before you look at what ARC keeps.
+Nothing. In an experiment, let requests end before you look at what ARC keeps.
 
 ## Threads
 None found.

@@ -18,8 +18,8 @@ alone with the block and writes its token there.
 Three things happen in this order: write, release, allocate. Only the last one can fail.
 
 ## What to do
-Nothing to do: `can_append_slots`, which the scheduler asks first, counts a block for a shared last
-block, too.
+Nothing: `can_append_slots`, which the scheduler asks first, counts a block for a shared last block,
+too.
 
 ## Threads
 None found.
