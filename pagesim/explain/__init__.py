@@ -10,10 +10,10 @@ by subject: ``starving``, ``preempting``, ``holding``, ``prefix``, ``copies``, `
 ``page`` shows either above the player. ``words`` are those that all of them use.
 
 A log has no blocks, so it is read by others: ``log`` finds the same in a log of vLLM, with
-``log_reading`` (a stream of lines), ``log_stats`` and ``log_engine`` (the line of every few seconds,
-and what these lines add up to), ``log_events``, and ``log_story`` (all that is kept). ``log_start``,
-``log_stuck``, ``log_preempted``, ``log_waiting`` and ``log_cache`` are the findings, and
-``log_meaning`` says what the figures mean.
+``log_reading`` (a stream of lines), ``log_stats`` and ``log_engine`` (the line of every few
+seconds, and what these lines add up to), ``log_events``, and ``log_story`` (all that is kept).
+``log_start``, ``log_stuck``, ``log_preempted``, ``log_waiting`` and ``log_cache`` are the findings,
+and ``log_meaning`` says what the figures mean.
 """
 
 from pagesim.explain.finding import COSTS, Finding
