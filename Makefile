@@ -52,7 +52,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_ANSWERS=all $(PY) -m pytest tests/exercises/test_answers.py tests/exercises/test_beside.py
 	PAGESIM_INSTALL=1 $(PY) -m pytest tests/test_wheel.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading tests/exercises/test_registry.py tests/exercises/test_nbgrader.py
-	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/workload/test_hostile_files.py
+	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/explain/test_hostile.py tests/workload/test_hostile_files.py
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py tests/timeline/test_groups.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py tests/v0/block/test_long_chains.py

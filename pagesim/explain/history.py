@@ -89,9 +89,16 @@ class Life:
     lookups: tuple[Lookup, ...] = ()
     """What was looked up for it since it ran last."""
 
-    def waits_at(self, event: int) -> bool:
-        """Whether it waits after this event."""
-        return any(a <= event and (b is None or b > event) for a, b in self.queued)
+    def wait_at(self, event: int) -> int | None:
+        """The number of its waits that this event is in; None if it does not wait then."""
+        for number, (begin, end) in enumerate(self.queued):
+            if begin <= event and (end is None or end > event):
+                return number
+        return None
+
+    def stay_before(self, event: int) -> "Stay | None":
+        """Its last stay that began before an event."""
+        return next((stay for stay in reversed(self.stays) if stay.event < event), None)
 
     @property
     def preemptions(self) -> list[int]:

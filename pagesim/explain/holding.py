@@ -76,9 +76,10 @@ def budget(history: History) -> list[Finding]:
     limit = history.number("max_num_batched_tokens") or 0
     found, eaters = [], Counter[Name]()
     for step in _steps(history, "budget"):
-        prompts = [(tokens, name) for name, tokens, is_prompt in step.scheduled if is_prompt]
-        if prompts and 2 * max(prompts)[0] >= limit:
-            eaters[max(prompts, key=lambda pair: pair[0])[1]] += 1
+        prompts = {name: tokens for name, tokens, is_prompt in step.scheduled if is_prompt}
+        longest = max(prompts, key=prompts.__getitem__, default=None)
+        if longest is not None and 2 * prompts[longest] >= limit:
+            eaters[longest] += 1
             found.append(step)
     if not found:
         return []

@@ -18,6 +18,7 @@ WORDS = {
     "watermark": "it needs {need} of {free} free blocks, and the watermark keeps {kept}",
     "swapped": "{need} swapped requests come first",
     "back": "{need} of its blocks are on the CPU, and {free} are free on the GPU",
+    "chunk": "it must compute the {need} tokens left of its prompt at once, and a step has {free}",
     "copied": "its prefix is being copied between the GPU and the CPU",
     "loading": "its load from the CPU has not ended",
     "guard": "it needs {need} of {free} free blocks, and others need those still",
@@ -48,7 +49,7 @@ def why(history: History, step: Step) -> Reason | None:
 
 def _passed_over(history: History, step: Step) -> Reason | None:
     if not history.is_v1:
-        return _swapped(step)
+        return _swapped(history, step)
     if deferred := step.of("defer"):
         return Reason("copied", deferred[0])
     return Reason("loading", step.aside[0]) if step.aside else None
@@ -150,7 +151,7 @@ def _of_v0(history: History, step: Step, head: Name) -> Reason:
     return Reason("unknown", head)
 
 
-def _swapped(step: Step) -> Reason | None:
+def _swapped(history: History, step: Step) -> Reason | None:
     """Why the first that is swapped out did not come back."""
     victims = step.of("preempt")
     others = [name for name in step.aside if name not in victims]
@@ -158,4 +159,9 @@ def _swapped(step: Step) -> Reason | None:
         return Reason("victim", step.aside[0]) if step.aside else None
     if victims:
         return Reason("preempted", others[0])
+    life, budget = history.requests[others[0]], history.number("max_num_batched_tokens")
+    stay = life.stay_before(step.event)
+    rest = (life.prompt or 0) - stay.computed if stay else 0
+    if budget is not None and rest > budget:
+        return Reason("chunk", others[0], rest, budget)
     return Reason("back", others[0], step.aside_blocks, step.free)
