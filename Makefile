@@ -56,7 +56,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py tests/timeline/test_groups.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py tests/v0/block/test_long_chains.py
-	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/test_recordings.py tests/v1/offload tests/kit
+	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/test_recordings.py tests/v1/test_kv_event_index.py tests/v1/offload tests/kit
 	PAGESIM_EXPLAIN=500 $(PY) -m pytest tests/explain tests/commands/test_explain.py
 	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
 	PAGESIM_LONG=1 $(PY) -m pytest tests/figures tests/studies
