@@ -20,7 +20,7 @@ const BETWEEN = 40, // from a pool to one below it
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 448; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 440; // the greatest height that fits a laptop's screen together with the controls
 const TALL = 900,
   LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
