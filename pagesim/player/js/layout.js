@@ -20,7 +20,8 @@ const BETWEEN = 40, // from a pool to one below it
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 440; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 456,
+  SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
 const TALL = 900,
   LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
@@ -160,7 +161,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64)
     : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : STAGE + (per ? MORE : 0)) - HEAD - below - legend;
+  const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;

@@ -37,7 +37,7 @@ export function outline(stage, changed, { selected, picks }) {
     over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, at[ids[i]].y + h - cell.y + 5.2, "frame");
     if (h < 14) continue; // no room: the list under the caption names them
     const wide = signs.length * 8 + 4;
-    const x = cell.x + width + (strip ? 5 : 5 - wide),
+    const x = strip ? cell.x + width + 5 : Math.max(cell.x + width + 5 - wide, cell.x),
       y = cell.y + (strip ? h / 2 : h) - 6;
     over.ground(x, y, wide, 12, "badge");
     over.text(x + wide / 2, y + 9.5, signs, detail ? "mid sign" : "mid sign tiny");
