@@ -30,11 +30,13 @@ function boxes(css, ...texts) {
   });
 }
 
-// How large the letters of the smallest text of the picture are, in pixels.
+// How large the letters of the smallest text of the pictures are, in pixels.
 function smallestText() {
-  const scale = box(stages()).width / stages().viewBox.baseVal.width;
-  const texts = all(".ps-stage text").filter((t) => t.textContent);
-  return Math.min(...texts.map((t) => parseFloat(getComputedStyle(t).fontSize) * scale));
+  return Math.min(...all(".ps-stage, .ps-curve").flatMap((picture) => {
+    const scale = box(picture).width / picture.viewBox.baseVal.width;
+    const texts = all("text", picture).filter((t) => t.textContent);
+    return texts.map((t) => parseFloat(getComputedStyle(t).fontSize) * scale);
+  }));
 }
 
 // Pairs of things that lie on each other in a player, and what lies outside of its picture.

@@ -74,7 +74,7 @@ def test_a_copy_carries_what_was_there_and_then_is_written(moving: Page) -> None
     assert tables == drawn, "and so do the tables"
     flashes = moving.js("""
         const of = (css) => document.querySelector(css).getAnimations()[0].effect.getTiming();
-        return [of('.flash').delay, of('.ghost.whole').duration]""")
+        return [of('.flash').delay, of('.ps-ghosts > .whole').duration]""")
     assert flashes[0] >= flashes[1] > 0, "it is written when the copy has arrived"
 
 

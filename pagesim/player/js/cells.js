@@ -284,7 +284,7 @@ export class Cells {
         used ? "id mid strong halo" : "id mid muted",
         `${id}`,
       );
-      const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
+      const room = h >= 28 || `${id}`.length * 4 + 16 <= w / 2; // else the thick edge says it
       if (times && room && !this.stage.layout.per) this.put(cell, w - 2, 9, "tiny end halo", times);
       return;
     }

@@ -65,8 +65,10 @@ export class Player {
     panel.picture.replaceChildren(this.stage.node);
     panel.course.replaceChildren(this.curve.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
+    panel.reserve();
     if (this.shown) {
       this.redraw();
+      panel.show(this.step);
       this.curve.draw(this.step);
     }
   }

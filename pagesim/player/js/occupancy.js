@@ -15,13 +15,15 @@ const SHARES = new Map([
 export class Curve {
   /** @param {Run} run */
   constructor(run, go, all = WIDE) {
-    const narrow = all < 700; // the legend stands below the curve
+    const narrow = all < 700, // the legend stands below the curve
+      far = all === WIDE;
     this.run = run;
     this.left = 92;
     this.top = 4;
     this.width = all - 92 - MARGIN;
     this.height = 62;
-    this.node = svg("svg", { viewBox: `0 0 ${all} ${narrow ? 104 : 84}`, class: "ps-curve", role: "img" });
+    this.node = svg("svg", { viewBox: `0 0 ${all} ${narrow ? 104 : 84}`, role: "img" });
+    this.node.setAttribute("class", far ? "ps-curve far" : "ps-curve");
     this.node.setAttribute("aria-label", this.words());
     const { left, top, width, height } = this;
     const names = ["reserved", "internal", "token"]; // painted from the back to the front
@@ -38,7 +40,9 @@ export class Curve {
     text(left, top + height + 13, "step 0", "muted small");
     text(left + width, top + height + 13, `${run.steps}`, "end muted small");
     ["token", "internal", "reserved", "free"].forEach((name, i) => {
-      const x = narrow ? MARGIN + [0, 66, 144, 228][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
+      const x = narrow
+        ? MARGIN + [0, 66, 144, 228][i]
+        : left + width / 2 + [-2.2, -1.45, 0.05, 1.55][i] * (far ? 100 : 112);
       const y = top + height + (narrow ? 22 : 5);
       this.node.append(svg("rect", { x, y, width: 12, height: 10, class: `swatch share-${name}` }));
       text(x + 17, y + 9, narrow ? name : SHARES.get(name), "muted small");
@@ -49,13 +53,17 @@ export class Curve {
       const at = ((event.clientX - box.left) * all) / (box.width || 1);
       go(Math.round(((at - left) / width) * run.steps));
     };
+    let from = { clientX: 0, clientY: 0 };
     this.node.addEventListener("pointerdown", (event) => {
       this.node.setPointerCapture(event.pointerId);
-      seek(event);
+      from = event;
+      if (event.pointerType !== "touch") seek(event);
     });
     this.node.addEventListener("pointermove", (event) => {
-      if (this.node.hasPointerCapture(event.pointerId)) seek(event);
+      const along = Math.abs(event.clientX - from.clientX) > Math.abs(event.clientY - from.clientY);
+      if (this.node.hasPointerCapture(event.pointerId) && (along || event.pointerType !== "touch")) seek(event);
     });
+    this.node.addEventListener("click", seek); // a finger that taps; one that scrolls changes nothing
   }
 
   area(count) {

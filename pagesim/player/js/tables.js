@@ -132,7 +132,8 @@ function tablesInFull(stage, state, event, changed, view) {
       if (view.selected?.kind === "block" && view.selected.value === id) {
         layer.rect(tableX - 1, y, wide + counts + 2, ROW, "chosen");
       }
-      const wired = rows <= 12 || (view.selected && isSelected(view.selected, id, [table]));
+      const wired =
+        rows <= (stage.layout.cell.detail === 3 ? 24 : 12) || (view.selected && isSelected(view.selected, id, [table]));
       if (wired && stage.layout.cell.detail > 1 && !stage.layout.narrow && !dropped) {
         plugs.push({ id, color, x: tableX + wide + counts, y: y + ROW / 2 });
       }
@@ -151,6 +152,7 @@ function wires(stage, plugs, isDim) {
     pools,
   } = stage.layout;
   const lane = Math.min(44 / plugs.length, 8),
+    slim = plugs.length > 12 ? " slim" : "",
     taken = new Map();
   plugs.forEach((plug, i) => {
     const { x: left, y: top } = stage.cells.at[plug.id],
@@ -171,10 +173,10 @@ function wires(stage, plugs, isDim) {
       d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${top - 4}`;
       head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
     }
-    const dim = isDim(plug.id);
-    stage.under.path(d, dim ? "wire-edge dim" : "wire-edge");
-    stage.under.path(d, dim ? "wire dim" : "wire", plug.color);
-    stage.under.path(head, dim ? "plug dim" : "plug");
+    const dim = isDim(plug.id) ? " dim" : "";
+    stage.under.path(d, `wire-edge${dim}${slim}`);
+    stage.under.path(d, `wire${dim}${slim}`, plug.color);
+    stage.under.path(head, `plug${dim}`);
   });
 }
 
@@ -279,7 +281,10 @@ function stretch(stage, table, y, view) {
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
   const first = table.ids[0] * size,
     last = (table.ids[table.ids.length - 1] + 1) * size - 1;
-  layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
+  const where = `${first}\u2013${last}`,
+    all = run.header.num_gpu_blocks * size,
+    fits = stage.layout.fits(`slots ${all}\u2013${all}`, end - left - unit * run.most.length - 8) === "";
+  layer.text(left + width + 6, y + 12, fits ? `slots ${where}` : where, "muted small");
   for (let from = 0; from < table.ids.length;) {
     // around it in memory, line by line
     const start = cells.at[table.ids[from]];

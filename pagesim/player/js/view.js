@@ -42,7 +42,11 @@ export class Stage {
     this.layout = layout;
     this.focused = 0;
     this.spots = new Spots();
-    this.node = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, class: "ps-stage", role: "group" });
+    this.node = svg("svg", {
+      viewBox: `0 0 ${layout.width} ${layout.height}`,
+      class: layout.far ? "ps-stage far" : "ps-stage",
+      role: "group",
+    });
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
@@ -119,7 +123,7 @@ export class Stage {
       what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
-      const x = pools[i].x - cell.before,
+      const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
         y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
       put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
