@@ -39,6 +39,10 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
 """What is looked for, by a name: pure functions of a history."""
 
 
+BY_DESIGN = ("w04", "w06")
+"""Surprises that no setting changes: they come after those that one can act on."""
+
+
 def findings(history: History) -> list[Finding]:
     """What went wrong in a run, the worst first."""
     found = [finding for predicate in PREDICATES.values() for finding in predicate(history)]
@@ -63,7 +67,8 @@ def _weight(finding: Finding, history: History) -> tuple[float, ...]:
         "blocks unusable": history.usable,
     }
     shares = [finding.cost.get(word, 0) / max(most, 1) for word, most in all_of.items()]
-    return -finding.cost.get("requests starving", 0), -max(shares)
+    starving = finding.cost.get("requests starving", 0)
+    return -starving, finding.quirk in BY_DESIGN, -max(shares)
 
 
 WIDTH = 100

@@ -294,3 +294,13 @@ def test_two_requests_may_have_one_name() -> None:
         scene.step(3)
     assert len(scene.history().requests) == 2
     assert scene.found() == []
+
+
+def test_what_one_can_act_on_comes_first() -> None:
+    scene = Scene(7)
+    scene.add("a", text(8), max_tokens=12)
+    scene.step(1)
+    scene.add("b", text(8), max_tokens=12)
+    scene.step(30)
+    quirks = [finding.quirk for finding in scene.found()]
+    assert len(quirks) > 2 and {"w04", "w06"} == {*quirks[-2:]}
