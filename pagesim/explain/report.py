@@ -17,6 +17,7 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
     "computed twice": preempting.computed_twice,
     "in vain": preempting.in_vain,
     "admits nobody": preempting.admits_nobody,
+    "just before room": preempting.just_before_room,
     "watermark": holding.watermark,
     "seats": holding.seats,
     "budget": holding.budget,
