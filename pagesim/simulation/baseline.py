@@ -49,6 +49,8 @@ class BaselineServer(Server):
         self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
+        if (arrive := getattr(self.policy, "arrive", None)) is not None:
+            arrive(request)  # into a recording
         if request.total_tokens > self._max_model_len:
             self._why_not[row] = too_long(request, self._max_model_len)
         elif request.prompt_tokens > self._budget:

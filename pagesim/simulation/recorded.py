@@ -53,7 +53,7 @@ def number(memory: "RecordedMemory", result: object, row: Row, *_: object) -> in
 class RecordedMemory:
     """A memory policy whose decisions are written into a journal, and a timeline of them.
 
-    All requests wait from the start, in their order. Tables and tokens have the same names as in
+    A request waits from its arrival. Tables and tokens have the same names as in
     the timeline of policy "paged".
     """
 
@@ -75,8 +75,6 @@ class RecordedMemory:
         self._refused: Row | None = None
         self._recorder = record(self)
         self._timeline = self._recorder.__enter__()
-        for row in self._rows.values():
-            self._arrive(row)
 
     def state(self) -> State:
         """The present state of the pool. Free units are drawn in the order of their addresses."""
@@ -108,6 +106,10 @@ class RecordedMemory:
         return self._timeline
 
     # -- called by the server, see MemoryPolicy --------------------------------------------------
+
+    def arrive(self, request: Request) -> None:
+        """It waits from now on."""
+        self._arrive(self._rows[request.request_id])
 
     def can_ever_admit(self, request: Request) -> bool:
         """Whether the policy could ever admit it."""
