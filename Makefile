@@ -52,11 +52,12 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_ANSWERS=all $(PY) -m pytest tests/exercises/test_answers.py tests/exercises/test_beside.py
 	PAGESIM_INSTALL=1 $(PY) -m pytest tests/test_wheel.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading tests/exercises/test_registry.py tests/exercises/test_nbgrader.py
-	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/workload/test_hostile_files.py
-	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py
+	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/explain/test_hostile.py tests/workload/test_hostile_files.py
+	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py tests/timeline/test_groups.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py tests/v0/block/test_long_chains.py
-	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/offload
+	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/test_recordings.py tests/v1/test_kv_event_index.py tests/v1/offload tests/kit
+	PAGESIM_EXPLAIN=500 $(PY) -m pytest tests/explain tests/commands/test_explain.py
 	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
 	PAGESIM_LONG=1 $(PY) -m pytest tests/figures tests/studies
 	$(PY) -m tests.cache.byte_proof 2000

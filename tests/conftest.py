@@ -6,6 +6,9 @@ import signal
 import sys
 import threading
 
+# Hypothesis loads what calls itself its plugin: trio's, which imports trio in every process.
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
+
 import tqdm.auto  # noqa: F401 (now: once a chapter's kernel is here, it would draw for notebooks)
 from hypothesis import HealthCheck, settings
 
@@ -41,6 +44,7 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)  # each full collection walks over torch and matplotlib
     gc.enable()
 
 

@@ -106,3 +106,31 @@ def test_each_group_has_a_table_of_its_own() -> None:
     assert old.tables("a") == old.table("a") == []
     old.step()
     assert old.tables("a") == [old.table("a")] and len(old.table("a")) == 2
+
+
+@ENGINES
+def test_without_a_recording_it_serves_the_same(name: str) -> None:
+    """Preemptions are counted as the recorded run tells them."""
+    engines = [
+        pagesim.Engine(
+            name,
+            6,
+            record=record,
+            enable_prefix_caching=False,
+            enable_chunked_prefill=True,
+            max_num_batched_tokens=16,
+        )
+        for record in (True, False)
+    ]
+    for engine in engines:
+        for number in range(5):
+            engine.add(f"r{number}", 3 + 2 * number, max_tokens=6)
+    recorded, plain = engines
+    assert recorded.steps(60) == plain.steps(60)
+    told = [event.moves for event in recorded.run if event.kind == "preempt"]
+    for its in recorded.requests:
+        times = sum(its in [move.request for move in moves] for moves in told)
+        assert times == recorded.preemptions(its) == plain.preemptions(its)
+    assert recorded.preemptions() >= 1
+    with pytest.raises(UsageError, match="record=True"):
+        _ = plain.run

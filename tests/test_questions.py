@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pagesim.explain.finding import Finding
+from pagesim.quirks.asked import asked
 from tools import questions
 from tools.questions import Page, pages
 
@@ -67,6 +69,15 @@ def test_the_index_is_that_of_the_pages() -> None:
     assert all((questions.ROOT / row["page"]).is_file() for row in rows)
 
 
+def test_a_quirk_leads_to_its_pages() -> None:
+    assert asked("w08")[0].page == "docs/questions/waits-forever.md"
+    assert all("w03" in its.quirks for its in asked("w03")) and len(asked("w03")) > 3
+    assert asked("q99") == []
+    see = Finding("w08", "a title", "a detail").see
+    assert see == "pagesim quirks w08, docs/questions/waits-forever.md"
+    assert Finding(None, "a title", "a detail").see == ""
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "expected"),
     [
@@ -87,7 +98,7 @@ def test_three_dots_stand_for_any_lines(shown: str, printed: str, expected: bool
 def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
     path, text = (
         tmp_path / "page.md",
-        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks: \nchapters: 08\n",
+        "<!--\ntheme: Sizing\nsymptoms: a; b\nquirks:\nchapters: 08\n",
     )
     text += "-->\n# Why?\n\n```py\nprint(6 * 7)\n```\n\n```text\n41\n```\n"
     path.write_text(text)

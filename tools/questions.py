@@ -24,10 +24,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs/questions"
 INDEX = FOLDER / "README.md"
-TABLE = ROOT / "pagesim/questions.json"
-"""What `pagesim` knows of the pages where it is installed without them."""
+TABLE = ROOT / "pagesim/quirks/questions.json"
+"""What `pagesim` knows of the pages; see `pagesim.quirks.asked`."""
 
-HEAD = re.compile(r"<!--\n((?:[a-z]+: .*\n)+)-->\n# (.+)\n")
+HEAD = re.compile(r"<!--\n((?:[a-z]+:.*\n)+)-->\n# (.+)\n")
 BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY = "…"
 THEMES = (
@@ -61,8 +61,8 @@ class Page:
         head = HEAD.match(text)
         if head is None:
             raise ValueError(f"{path.name}: begins with a comment and a title")
-        lines = [line.partition(": ")[::2] for line in head[1].splitlines()]
-        given = {name: tuple(filter(None, rest.split("; "))) for name, rest in lines}
+        lines = [line.partition(":")[::2] for line in head[1].splitlines()]
+        given = {name: tuple(filter(None, rest.strip().split("; "))) for name, rest in lines}
         (theme,) = given.pop("theme")
         if theme not in THEMES:
             raise ValueError(f"{path.name}: there is no theme {theme!r}")
@@ -130,6 +130,7 @@ def index(found: list[Page]) -> str:
         "# Questions people ask\n",
         "Look for what you see on the left. Each page answers with a few lines that run here, "
         "without a GPU.",
+        "If you have a log of vLLM or a recorded run, begin with `pagesim explain FILE`.",
         "`pagesim quirks q18` runs a single surprise, such as q18. Chapters are in "
         "[notebooks](../../notebooks).\n",
         "The pages are about vLLM 0.6.4.post1 (V0) and 0.33.0 (V1). "

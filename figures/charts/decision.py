@@ -18,7 +18,7 @@ def decision(source: Decision, *, title: str | None = None) -> tuple[Picture, st
     """Draw what a step decides: the pool before and after it, with the queues.
 
     ``source`` is what `pagesim.what_if` returns. Its first line is the title, and its other lines
-    stand above the pools.
+    stand above the pools. TypeError for anything else.
     """
     if not isinstance(source, Decision):
         raise cannot("decision", source, "what pagesim.what_if returns")

@@ -37,24 +37,25 @@ def explain(file: Path, request: str | None, out: Path | None, part: int | None)
         return _log(file, request, out, part)
     from pagesim.explain.page import write
     from pagesim.explain.reading import history_of
-    from pagesim.explain.report import findings, report
+    from pagesim.explain.report import findings, report, summary
     from pagesim.explain.request import story
 
-    run = _run(file, kind, part)
+    run, notes = _run(file, kind, part)
     history = history_of(run)
-    value = {"path": str(file), "events": len(run), "steps": len(history.steps)}
+    value = {"path": str(file), "events": len(run), "steps": len(history.steps), "notes": notes}
     if request is not None:
         told = story(history, request)
         if out is not None:
             with blaming(out):
-                write(run, out, click.format_filename(file.name), told.findings())
-        text = "\n".join([told.text(), *([f"{out} shows it"] if out else [])])
+                about = f"The story of {request}, step by step"
+                write(run, out, click.format_filename(file.name), about, told.findings())
+        text = "\n".join([*notes, told.text(), *([f"{out} shows it"] if out else [])])
         return Answer(True, text, value | told.as_dict())
     found = findings(history)
-    text = report(history, found)
+    text = "\n".join([*notes, report(history, found)])
     if out is not None:
         with blaming(out):
-            write(run, out, click.format_filename(file.name), found)
+            write(run, out, click.format_filename(file.name), summary(history, found), found)
         text += f"\n\n{out} shows each finding at its step"
     return Answer(True, text, value | {"findings": [each.as_dict() for each in found]})
 
@@ -92,8 +93,8 @@ def _log(file: Path, request: str | None, out: Path | None, part: int | None) ->
     return Answer(True, report.text(), {"path": str(file)} | report.as_dict())
 
 
-def _run(file: Path, kind: str, part: int | None) -> Timeline:
-    """The run in a file: as it was saved, or as the replay of a recording makes it."""
+def _run(file: Path, kind: str, part: int | None) -> tuple[Timeline, list[str]]:
+    """The run in a file, as it was saved or as the replay of a recording makes it, and notes."""
     from pagesim.replay import TraceError, replay_file
     from pagesim.timeline import TimelineError, load
     from pagesim.timeline.header import FORMAT
@@ -102,10 +103,15 @@ def _run(file: Path, kind: str, part: int | None) -> Timeline:
         if kind == FORMAT:
             if part is not None:
                 raise BadInput("--part selects a part of a recording of vLLM; this is a run")
-            return load(file)
-        runs = replay_file(file, record_runs=True).runs
-    lengths = [len(run) for run in runs]
+            return load(file), []
+        result = replay_file(file, record_runs=True)
+    lengths = [len(run) for run in result.runs]
     number = part or 1 + lengths.index(max(lengths))
     if not 1 <= number <= len(lengths):
         raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
-    return runs[number - 1]
+    notes = [f"part {number} of {len(lengths)}"] if len(lengths) > 1 else []
+    if result.ended:
+        notes.append(f"the recording ends early: {result.ended}")
+    if result.mismatch:
+        notes.append(f"pagesim does otherwise than the recording from here on: {result.mismatch}")
+    return result.runs[number - 1], notes

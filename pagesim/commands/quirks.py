@@ -71,6 +71,8 @@ def _listed(engine: str | None, subject: str | None) -> Answer:
 
 def as_object(quirk: Any) -> JsonObject:
     """What --json says of a quirk."""
+    from pagesim.quirks.asked import asked
+
     page = quirk.page
     return {
         "id": page.quirk_id,
@@ -86,4 +88,5 @@ def as_object(quirk: Any) -> JsonObject:
         "mended": page.is_mended,
         "beside": page.beside or None,
         "threads": [{"name": its.name, "link": its.link, "what": its.what} for its in page.threads],
+        "questions": [{"title": its.title, "page": its.page} for its in asked(page.quirk_id)],
     }

@@ -27,6 +27,13 @@ NAMED = 5
 @click.option(
     "--first", type=COUNT, help="Maximum number of requests to serve from FILE.  [default: all]"
 )
+@click.option(
+    "--split-samples",
+    type=COUNT,
+    help="Serve N requests of the same prompt in place of each, as vLLM since 0.6.4 serves N "
+    "samples.  [default: 1]",
+    metavar="N",
+)
 @click.option("--record", type=OUTPUT_FILE, help="Save the run, for pagesim play or pagesim.load.")
 @click.option(
     "--page",
@@ -62,6 +69,7 @@ def simulate(
     slots: str | None,
     saturated: bool,
     first: int | None,
+    split_samples: int | None,
     record: Path | None,
     page: Path | None,
     requests: Path | None,
@@ -92,6 +100,7 @@ def simulate(
 
     with blaming(file, UsageError, WorkloadError):
         workload = load(file, first=first)
+        workload = workload.split_samples(split_samples) if split_samples else workload
     if compare == UNIFORM and (policy != "v1" or options["groups"] is None):
         raise BadInput("--compare uniform: needs --policy v1 and --groups, which it leaves out")
     engines = [policy, *([] if compare in (None, UNIFORM) else [str(compare)])]
@@ -164,7 +173,7 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
         run.timeline.to_html(path, f"{run.workload.name}: {run.policy}")
         return "plays the run."
     names = (run.policy, other.policy)
-    pagesim.compare(run.timeline, other.timeline, titles=names).to_html(path)
+    pagesim.compare(run, other, titles=names).to_html(path)
     return "plays both runs, step by step."
 
 
@@ -182,6 +191,9 @@ def describe(run: Simulation) -> list[str]:
             f"pool, or with more --samples than a step may compute (--max-num-batched-tokens)"
         )
     lines += waiting(run)
+    if run.policy == "v1" and run.groups is None and run.block_size:
+        count = run.pool.slots // run.block_size
+        lines.append(f"{count} blocks, {count - 1} usable: block 0 is the null block")
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
         lines += by_group(run)

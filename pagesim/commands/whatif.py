@@ -8,6 +8,7 @@ import click
 
 from pagesim.commands.common import OUTPUT_FILE, Answer, BadInput, Count, answering, blaming
 from pagesim.decision import Decision, what_if
+from pagesim.v1.group_words import NOTATION
 
 NAMED = "NAME=TOKENS"
 
@@ -67,6 +68,8 @@ def _switch(name: str, help: str) -> Callable[[Command], Command]:
 @click.option(
     "--max-len", "max_model_len", type=Count(), help="Maximum tokens per request.  [default: any]"
 )
+@click.option("--sliding-window", type=Count(), help="Tokens of the window.  [default: none]")
+@click.option("--groups", help=f"v1: groups of layers, {NOTATION}.  [default: one]")
 @_switch("enable_prefix_caching", "Reuse full blocks for equal prefixes.  [default: on for v1]")
 @_switch("enable_chunked_prefill", "Compute prompts in chunks.  [default: on for v1]")
 @_switch("scheduler_reserve_full_isl", "v1: admit a prompt only if it fits.  [default: on]")

@@ -12,7 +12,7 @@ from pagesim.decision.decision import Decision, victims
 from pagesim.decision.reasons import reasons
 from pagesim.decision.requests import Requests, Tokens, described
 from pagesim.decision.watch import watched
-from pagesim.errors import UsageError
+from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, check_pool_size
 from pagesim.timeline import record
 from pagesim.v0.scheduler import Scheduler
@@ -69,14 +69,24 @@ def what_if(
     return _decide(made.scheduler, request)
 
 
-def next_step(scheduler: AnyScheduler, request: Name | None = None) -> Decision:
+def next_step(scheduler: Any, request: Name | None = None) -> Decision:
     """Say what the next ``schedule()`` of a scheduler will decide; the scheduler does not change.
 
-    The decision is about ``request``, by default the first that waits.
+    It is one of V0 or of V1, or something that has one, such as a `pagesim.Engine`. The decision is
+    about ``request``, by default the first that waits. TypeError for anything else.
     """
-    if scheduler.journal.recorder is not None:
-        raise UsageError("the scheduler is being recorded: ask before or after the recording")
-    return _decide(deepcopy(scheduler), request)
+    found = getattr(scheduler, "scheduler", scheduler)
+    if not isinstance(found, AnyScheduler):
+        raise TypeError(f"scheduler must be a Scheduler, or an Engine, not {scheduler!r}")
+    return _decide(_copy(found), request)
+
+
+def _copy(scheduler: AnyScheduler) -> AnyScheduler:
+    """A copy that nobody records."""
+    recorder = scheduler.journal.recorder
+    copied = deepcopy(scheduler, {id(recorder): object()} if recorder is not None else None)
+    copied.journal.listen(None)
+    return copied
 
 
 def _decide(scheduler: AnyScheduler, request: Name | None) -> Decision:
@@ -92,7 +102,7 @@ def _decide(scheduler: AnyScheduler, request: Name | None) -> Decision:
             _label(scheduler, run)
         try:
             output = scheduler.schedule()
-        except (RuntimeError, UsageError) as stopped:
+        except (RuntimeError, UsageError, NoFreeBlocksError) as stopped:
             error = str(stopped)
         if isinstance(scheduler, Scheduler):
             _label(scheduler, run)

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 from pagesim import v1
 from pagesim.decision.requests import Described
 from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.sizing.kv_cache_spec import FullAttentionSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.v1.group_words import parse_groups
 
 AnyScheduler = Scheduler | v1.Scheduler
 CONFIGS: dict[str, tuple[Any, Any]] = {
@@ -43,6 +45,10 @@ def builder(engine: str, given: dict[str, Any]) -> Builder:
     """An empty scheduler; ``given`` are fields of its configurations. UsageError for others."""
     if engine not in CONFIGS:
         raise UsageError(f"engine must be 'v0' or 'v1', not {engine!r}")
+    if engine == "v1" and given.get("groups") is not None:
+        caching = given.get("enable_prefix_caching", True)
+        specs = parse_groups(given["groups"], given.pop("block_size"), bool(caching))
+        given |= {"groups": specs}
     configs, unknown = [], set(given)
     for kind in CONFIGS[engine]:
         names = {one.name for one in fields(kind)} & given.keys()
@@ -96,11 +102,16 @@ class BuilderV1:
         hits, found, _ = manager.get_computed_blocks(request)
         if found >= count:  # it was computed before what it would find was there
             hits, found = manager.empty_kv_cache_blocks, 0
-        if manager.allocate_slots(request, count - found, found, hits) is None:
-            raise _no_room(str(request.request_id), manager.block_pool.get_num_free_blocks())
-        manager.new_step_starts()
-        request.num_computed_tokens = count
-        request.status = v1.RequestStatus.RUNNING
+        request.status = v1.RequestStatus.RUNNING  # the watermark does not bind it any more
+        is_one_full = manager.kv_cache_groups == (FullAttentionSpec(manager.block_size),)
+        size = count if is_one_full else manager.block_size  # windows give blocks back meanwhile
+        new: tuple[int, v1.KVCacheBlocks | None] = found, hits
+        while (done := request.num_computed_tokens + new[0]) < count:
+            if manager.allocate_slots(request, min(size, count - done), *new) is None:
+                raise _no_room(str(request.request_id), manager.block_pool.get_num_free_blocks())
+            request.num_computed_tokens = min(done + size, count)
+            manager.new_step_starts()
+            new = 0, None
 
     def run(self, name: str, its: Described, tokens: list[int]) -> None:
         count = _computed(name, its)

@@ -8,6 +8,7 @@ from sys import maxsize
 
 from pagesim.checks import check_count
 from pagesim.errors import UsageError
+from pagesim.journal.effects import is_name, show
 
 KEYS = ("computed", "prefix", "priority")
 MOST = 10_000_000
@@ -43,6 +44,8 @@ class Described:
 
 def described(name: str, given: object) -> Described:
     """Read a description. UsageError or TypeError names the request and what is wrong with it."""
+    if not is_name(name):
+        raise UsageError(f"a request's name must be text that a file can hold, not {show(name)}")
     if type(given) is int:
         return Described(check_count(f"the tokens of {name!r}", given, 1))
     if not isinstance(given, str):

@@ -25,10 +25,6 @@ class Held:
     since: int
     until: int | None = None
     by: Name | None = None
-    index: int = 0
-    """The number of the block in its sequence."""
-    owner: Name | None = None
-    """The table that wrote it."""
 
     def at(self, event: int) -> bool:
         """Whether a lookup in this event, which comes before its changes, could find it."""
@@ -43,7 +39,8 @@ class Contents:
     held: dict[Key, list[Held]] = field(default_factory=dict)
     _keys: dict[tuple[Key, tuple[int, ...]], Key] = field(default_factory=dict)
     _tokens: list[tuple[int, ...]] = field(default_factory=list)
-    _children: dict[Key, list[tuple[int, ...]]] = field(default_factory=dict)
+    _next: dict[tuple[Key, int], list[Key]] = field(default_factory=dict)
+    """What follows a content, by the first token."""
     now: dict[int, tuple[Key, Held]] = field(default_factory=dict)
     """What can be found in each block at present."""
     _count: Counter[Key] = field(default_factory=Counter)
@@ -59,7 +56,7 @@ class Contents:
         key = self._keys.get((before, tokens))
         if key is None:
             key = self._keys[before, tokens] = len(self._keys)
-            self._children.setdefault(before, []).append(tokens)
+            self._next.setdefault((before, tokens[0]), []).append(key)
             self._tokens.append(tokens)
         return key
 
@@ -67,10 +64,10 @@ class Contents:
         """The tokens of a block with this content."""
         return self._tokens[key]
 
-    def cache(self, block: int, key: Key, event: int, index: int, owner: Name) -> None:
-        """A block, the one of this number of its owner, can be found from now on."""
-        held = Held(block, event, index=index, owner=owner)
-        self.evict(block, event, owner)
+    def cache(self, block: int, key: Key, event: int) -> None:
+        """A block can be found by this content from now on."""
+        held = Held(block, event)
+        self.evict(block, event, None)
         self.now[block] = key, held
         self._count[key] += 1
         self.held.setdefault(key, []).append(held)
@@ -109,7 +106,7 @@ class Contents:
 
         It follows ``before`` and goes on differently.
         """
-        others = (self._keys[before, other] for other in self._children.get(before, ()))
+        others = self._next.get((before, tokens[0]), ()) if tokens else ()
         there = (self.tokens(key) for key in others if self.found(key, event))
         return max((_common(other, tokens) for other in there), default=0)
 

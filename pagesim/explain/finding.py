@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
+from pagesim.quirks.asked import asked
 
 COSTS = ("requests starving", "blocks unusable", "tokens recomputed", "steps lost")
 """What a finding can cost, worst first: who starves forever comes before who only waits."""
@@ -33,6 +34,14 @@ class Finding:
     def weight(self) -> tuple[int, ...]:
         """What findings are sorted by, the worst first: its costs in the order of COSTS."""
         return tuple(-self.cost.get(word, 0) for word in COSTS)
+
+    @property
+    def see(self) -> str:
+        """Where to read on: the quirk, and the first page of docs/questions about it."""
+        if self.quirk is None:
+            return ""
+        pages = [question.page for question in asked(self.quirk)[:1]]
+        return ", ".join([f"pagesim quirks {self.quirk}", *pages])
 
     def as_dict(self) -> JsonObject:
         """The finding as --json prints it."""

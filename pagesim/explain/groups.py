@@ -1,48 +1,57 @@
 """Which of several KV cache groups made a hit shorter than another group's."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from pagesim.explain.finding import Finding
-from pagesim.explain.history import History, Life, Stay
+from pagesim.explain.history import History
 from pagesim.explain.words import names, number, who
+from pagesim.journal.effects import Name
 from pagesim.journal.state import MAMBA, WINDOW
+from pagesim.timeline import Lookup
 from pagesim.timeline.facts import group_text
+
+Missed = tuple[Name, int, tuple[Lookup, ...]]
+"""Who looked for a prefix, in which event, and what the groups answered."""
 
 
 def shortened(history: History) -> list[Finding]:
     """A hit is as long as all groups have it: these had less than another."""
     if not history.groups:
         return []
-    found: dict[tuple[int, ...], list[tuple[Life, Stay, int]]] = defaultdict(list)
-    for life in history.requests.values():
-        for stay in life.stays:
-            if (no := who_said_no(stay)) is not None:
-                found[no].append((life, stay, lost(stay)))
+    asked = [
+        (life.name, stay.event, stay.lookups)
+        for life in history.requests.values()
+        for stay in life.stays
+    ]
+    asked += [(name, event, lookups) for event, name, lookups in history.lookups]
+    found: dict[tuple[int, ...], list[Missed]] = defaultdict(list)
+    for name, event, lookups in asked:
+        if (no := who_said_no(lookups)) is not None:
+            found[no].append((name, event, lookups))
     return [_finding(history, groups, each) for groups, each in found.items()]
 
 
-def lost(stay: Stay) -> int:
+def lost(lookups: Sequence[Lookup]) -> int:
     """How many tokens one kind of groups had that all together had not."""
-    found = [lookup.found for lookup in stay.lookups]
+    found = [lookup.found for lookup in lookups]
     return max(found, default=0) - min(found, default=0)
 
 
-def who_said_no(stay: Stay) -> tuple[int, ...] | None:
-    """The groups that ended the hit of an admission; None if all of them had as much."""
-    if not lost(stay):
+def who_said_no(lookups: Sequence[Lookup]) -> tuple[int, ...] | None:
+    """The groups that ended a hit; None if all of them had as much."""
+    if not lost(lookups):
         return None
-    least = min(lookup.found for lookup in stay.lookups)
-    return next(lookup.groups for lookup in stay.lookups if lookup.found == least)
+    least = min(lookup.found for lookup in lookups)
+    return next(lookup.groups for lookup in lookups if lookup.found == least)
 
 
-def _finding(
-    history: History, groups: tuple[int, ...], found: list[tuple[Life, Stay, int]]
-) -> Finding:
-    found.sort(key=lambda each: -each[2])
-    lives = list(dict.fromkeys(life.name for life, _, _ in found))
-    tokens = sum(missed for _, _, missed in found)
-    life, stay, _ = found[0]
-    have = [lookup.found for lookup in stay.lookups]
+def _finding(history: History, groups: tuple[int, ...], found: list[Missed]) -> Finding:
+    found.sort(key=lambda each: -lost(each[2]))
+    lives = list(dict.fromkeys(name for name, _, _ in found))
+    tokens = sum(lost(lookups) for _, _, lookups in found)
+    worst, _, lookups = found[0]
+    have = [lookup.found for lookup in lookups]
     said = group_text(groups, history.start)
     group = history.groups[groups[0]]
     change, quirk = "retain more: lower or unset retention_interval", "g04"
@@ -58,10 +67,10 @@ def _finding(
     return Finding(
         quirk,
         f"{said} shortened the hits of {names(lives)} by {number(tokens, 'token')}",
-        f"A prefix is found only as far as all groups have it. For {who(life.name)} one group had "
+        f"A prefix is found only as far as all groups have it. For {who(worst)} one group had "
         f"{number(max(have), 'token')}, and {said} only {min(have):,}.",
         {"tokens recomputed": tokens},
-        tuple(stay.event + 1 for _, stay, _ in found),
+        tuple(event + 1 for _, event, _ in found),
         change,
         tuple(lives),
     )

@@ -5,6 +5,7 @@ Nothing here judges. A run of a manager or an allocator alone has no steps and n
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pagesim.explain.contents import Contents, Key
 from pagesim.files.jsonl import Json
@@ -38,6 +39,8 @@ class Stay:
     """For whom it was preempted: the request that then got blocks, or itself."""
     is_kept: bool = False
     """Whether its blocks were swapped out when it ended, so that nothing was lost."""
+    is_lost: bool = False
+    """Whether they were swapped out, and nobody will ask for them again."""
     keys: tuple[Key, ...] = ()
     tail: tuple[int, ...] = ()
     """The tokens behind its last full block."""
@@ -76,6 +79,8 @@ class Life:
     """The events that passed it over, and what was being copied: "store", "load" or both."""
     stores: int = 0
     """How many copies to a second tier were made for it."""
+    queued: list[tuple[int, int | None]] = field(default_factory=list)
+    """When it waited: from the event that put it into a queue to the one that took it out."""
     end: int | None = None
     how: str = ""
     is_loaded: bool = False
@@ -83,6 +88,17 @@ class Life:
     looked_up: int = 0
     lookups: tuple[Lookup, ...] = ()
     """What was looked up for it since it ran last."""
+
+    def wait_at(self, event: int) -> int | None:
+        """The number of its waits that this event is in; None if it does not wait then."""
+        for number, (begin, end) in enumerate(self.queued):
+            if begin <= event and (end is None or end > event):
+                return number
+        return None
+
+    def stay_before(self, event: int) -> "Stay | None":
+        """Its last stay that began before an event."""
+        return next((stay for stay in reversed(self.stays) if stay.event < event), None)
 
     @property
     def preemptions(self) -> list[int]:
@@ -99,19 +115,24 @@ class Decision:
     event: int
 
 
+HEADS = 64
+"""How many of those that wait a step names: a queue may be as long as the run."""
+
+
 @dataclass(slots=True)
 class Step:
     """A step of a scheduler, with the queues as they are when it is decided.
 
-    ``aside`` are those who are swapped out, or wait and hold blocks. ``free`` is the number of
-    blocks that can be taken then, ``free_before`` when the step began. ``budget`` is how many
-    tokens it computes.
+    ``waiting`` are the first of those that wait, at most HEADS of them. ``aside`` are those who are
+    swapped out, or wait and hold blocks. ``free`` is the number of blocks that can be taken then,
+    ``free_before`` when the step began. ``budget`` is how many tokens it computes.
     """
 
     number: int
     event: int
     waiting: tuple[Name, ...]
-    running: tuple[Name, ...]
+    num_waiting: int
+    num_running: int
     aside: tuple[Name, ...]
     scheduled: tuple[tuple[Name, int, bool], ...]
     free_before: int
@@ -143,12 +164,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why ``request`` waits: ``need`` and ``free`` are blocks or, of the budget, tokens."""
+    """Why ``request`` waits: ``need`` and ``free`` are blocks or, of the budget, tokens.
+
+    It needs ``at_most`` so many if it is not known how many of them it would have found.
+    """
 
     kind: str
     request: Name
     need: int = 0
     free: int = 0
+    at_most: bool = False
 
 
 @dataclass(slots=True)
@@ -168,7 +193,11 @@ class History:
     has_window: bool = False
     """Whether blocks are dropped behind a sliding window."""
     pinned: tuple[int, ...] = ()
-    """Blocks that have an owner at the end, though no table and no copy names them."""
+    """Blocks that have an owner at the end, though no request and no copy has them."""
+    lookups: list[tuple[int, Name, tuple[Lookup, ...]]] = field(default_factory=list)
+    """What groups were asked for somebody whom no queue has."""
+    misses: list[Any] | None = None
+    """What each request missed first when it was admitted, once that has been asked."""
     numbers: list[int | None] = field(default_factory=list)
     """The step of each event."""
 

@@ -34,10 +34,20 @@ def watermark(history: History) -> list[Finding]:
             f"{number(history.watermark, 'block')} free for those that run (watermark {share:g}).",
             {"steps lost": len(found)},
             tuple(step.event + 1 for step in found),
-            "lower the watermark, if preemptions are rare; it is the price for fewer of them",
+            _whether_to_lower(history),
             tuple(heads),
         )
     ]
+
+
+def _whether_to_lower(history: History) -> str:
+    """A lower watermark is paid for by preemptions."""
+    count = sum(len(life.preemptions) for life in history.requests.values())
+    if count:
+        return (
+            f"keep it: {number(count, 'preemption')} say that those who run are short of room too"
+        )
+    return "lower the watermark: nobody was preempted, so those who run had room enough"
 
 
 def seats(history: History) -> list[Finding]:
@@ -66,9 +76,10 @@ def budget(history: History) -> list[Finding]:
     limit = history.number("max_num_batched_tokens") or 0
     found, eaters = [], Counter[Name]()
     for step in _steps(history, "budget"):
-        prompts = [(tokens, name) for name, tokens, is_prompt in step.scheduled if is_prompt]
-        if prompts and 2 * max(prompts)[0] >= limit:
-            eaters[max(prompts, key=lambda pair: pair[0])[1]] += 1
+        prompts = {name: tokens for name, tokens, is_prompt in step.scheduled if is_prompt}
+        longest = max(prompts, key=prompts.__getitem__, default=None)
+        if longest is not None and 2 * prompts[longest] >= limit:
+            eaters[longest] += 1
             found.append(step)
     if not found:
         return []

@@ -26,7 +26,13 @@ MOST_OF_A_KIND = 16
 
 FINDERS: tuple[Callable[[LogStory], list[Finding]], ...] = (
     *(log_start.refused, log_start.no_memory, log_start.occupied),
-    *(log_stuck.stuck, log_cache.no_room_to_swap, log_preempted.ignored, log_start.too_long),
+    *(
+        log_stuck.stuck,
+        log_stuck.looping,
+        log_cache.no_room_to_swap,
+        log_preempted.ignored,
+        log_start.too_long,
+    ),
     *(log_preempted.preempted, log_waiting.held_back, log_waiting.crowded),
     *(log_cache.second_tier, log_cache.never_hit, log_cache.held, log_start.disagreeing),
     *(log_waiting.uneven, log_cache.rejected, log_cache.not_reset),
@@ -88,7 +94,7 @@ def _findings(story: LogStory) -> list[Finding]:
 def _finding(number: int, one: Finding) -> str:
     lines = ", ".join(f"{line:,}" for line in one.steps)
     seen = f"line {lines}" if len(one.steps) == 1 else f"lines {lines}"
-    quirk = f", pagesim quirks {one.quirk}" if one.quirk else ""
+    quirk = f", {one.see}" if one.see else ""
     rows = [f"{number}. {one.title}"]
     for head, text in (("change: ", one.change), ("why: ", one.detail), ("", f"{seen}{quirk}")):
         rows += textwrap.wrap(f"{head}{text}", WIDTH, initial_indent="   ", subsequent_indent="   ")

@@ -88,6 +88,17 @@ def second_tier(story: LogStory) -> list[Finding]:
         )
         change = "kv_load_failure_policy recompute keeps the requests."
         found.append(Finding("o12", title, detail, {}, tuple(event.lines), change))
+    if (event := story.events.get("unpinned")) is not None:
+        title = "Copies between GPU and second tier are slow: the CPU's memory is not pinned"
+        detail = (
+            "The operating system may move such memory, so a copy goes through a buffer, "
+            "and a load may take longer than computing the tokens again."
+        )
+        change = (
+            "See why the memory could not be registered: often a limit of locked memory (ulimit -l)"
+            " or of the container."
+        )
+        found.append(Finding(None, title, detail, {}, tuple(event.lines), change))
     for engine in story.engines.values():
         if engine.last_external == 0 and engine.lines >= LEAST and engine.prompt_tokens:
             title = "Nothing is found in the second tier"
@@ -106,8 +117,8 @@ def no_room_to_swap(story: LogStory) -> list[Finding]:
     if (event := story.events.get("no room to swap")) is None:
         return []
     title = "V0 stopped: no CPU block was left to swap into"
-    detail = "A request of several sequences can only be swapped, and swap_space was full."
-    change = "A larger --swap-space, fewer sequences per request, or --max-num-seqs lower."
+    detail = "A request was to be swapped out, and swap_space was full."
+    change = "A larger --swap-space, a lower --max-num-seqs, or --preemption-mode recompute."
     return [Finding("q43", title, detail, {}, tuple(event.lines), change)]
 
 

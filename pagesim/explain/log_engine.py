@@ -30,12 +30,15 @@ class Spell:
     running: int = 0
     fetching: int = 0
     silent: bool = False
+    tokens: float = 0.0
+    full: bool = False
 
     def longer(self, line: int, seconds: int, stats: Stats) -> "Spell":
         """The spell with one more line."""
         new = Spell(self.start or line, self.lines + 1)
         new.seconds = self.seconds + (seconds if self.lines else 0)
-        new.silent = self.silent
+        new.silent, new.full = self.silent, self.full or stats.usage >= FULL
+        new.tokens = self.tokens + stats.prompt * (seconds or PERIOD[stats.version])
         new.waiting = max(self.waiting, stats.waiting + stats.swapped)
         new.usage, new.running, new.fetching = stats.usage, stats.running, stats.fetching
         return new
@@ -55,10 +58,10 @@ class Seen:
             self.lines.append(line)
 
 
-KINDS = ("stuck", "blocked", "held", "crowded", "filling")
+KINDS = ("stuck", "blocked", "held", "crowded", "filling", "looping")
 """Nothing runs though something waits; the head of the queue does not fit beside those that run;
 blocks are held though there is no request; prompts are computed and hardly an output grows; the
-queue becomes shorter because prompts are computed."""
+queue becomes shorter because prompts are computed; prompts are computed and no output grows."""
 
 
 @dataclass(slots=True)
@@ -73,6 +76,8 @@ class EngineLog:
     last: Stats | None = None
     at: int | None = None
     max_running: int = 0
+    full_running: int = 0
+    """How many ran in the last line in which the pool was full."""
     max_waiting: int = 0
     max_usage: float = 0.0
     at_most: Seen = field(default_factory=Seen)
@@ -117,6 +122,8 @@ class EngineLog:
                 self.at_usage = stats.usage
         elif stats.running > self.max_running:
             self.at_most = Seen()
+        if stats.usage >= FULL:
+            self.full_running = stats.running
         self.max_running = max(self.max_running, stats.running)
         self.max_waiting = max(self.max_waiting, stats.waiting)
         self.max_usage = max(self.max_usage, stats.usage)
@@ -153,6 +160,7 @@ class EngineLog:
             stats.idle and stats.usage > 0 and not stats.generation and not stats.prompt,
             stats.running > 1 and stats.prompt > 0 and stats.generation < stats.running,
             waits and stats.prompt > 0 and (not self.last or stats.running > self.last.running),
+            stats.prompt > 0 and not stats.generation and stats.running <= 1,
         )
 
     def _spell(self, kind: str, is_so: bool, line: int, passed: int, stats: Stats) -> None:

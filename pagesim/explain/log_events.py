@@ -9,7 +9,8 @@ _N = r"([0-9]{1,12})"
 
 EVENTS = {
     # V0, 0.4 to 0.10; every 50th preemption is logged: the 1st, the 51st, ...
-    "preempted": rf"is preempted by .{{0,40}}?mode .{{0,300}}?total_num_cumulative_preemption={_N}",
+    "preempted": r"is preempted (?:by|in) .{0,40}?mode .{0,300}?"
+    rf"total_num_cumulative_preemption={_N}",
     # V0, to 0.10; since 0.6 with lookahead slots
     "ignored": rf"Input prompt \({_N} tokens\).{{0,60}}? exceeds the capacity of block_manager",
     # V0, to 0.10
@@ -26,12 +27,12 @@ EVENTS = {
     "not reset": rf"Failed to reset prefix cache because some blocks \({_N}\) are not freed yet",
     # V1, 0.11 to 0.33
     "load failed": rf"(?:Failing|KV load failure:) {_N} request",
+    # 0.33
+    "unpinned": "stays pageable|unpinned DMA|unpinned host memory",
     # V1, 0.9 to 0.33
     "padding": rf"Add {_N} padding layers",
     # V1, 0.11 to 0.33, with a KV connector
     "transfers": "KV Transfer metrics: ",
-    # V1, 0.8 to 0.33
-    "died": "EngineDeadError|EngineCore encountered a fatal error|EngineCore encountered an issue",
 }
 """By name: how the line is found, and above it in which releases."""
 

@@ -34,8 +34,8 @@ def _start(story: LogStory) -> list[Row]:
         rows.append((at["max_concurrency"], "maximum concurrency", words))
     if cpu := story.number("num_cpu_blocks"):
         words = (
-            f"{cpu:,} blocks in the CPU's memory (swap_space). Only requests of several sequences "
-            "are swapped there, or all with --preemption-mode swap, so CPU usage is usually 0"
+            f"{cpu:,} blocks in the CPU's memory (swap_space). Since 0.6.4 nobody is swapped there "
+            "without --preemption-mode swap; before, only requests of several sequences were"
         )
         rows.append((at["num_cpu_blocks"], "CPU blocks", words))
     if wide := story.number("attention_block_size"):
@@ -115,6 +115,13 @@ def _others(story: LogStory) -> list[Row]:
             "names is of the layers, the waste of memory is smaller"
         )
         rows.append((event.lines[0], "padding layers", words))
+    if isinstance(size := story.facts.get("tier_gb"), float):
+        words = f"{size:,.2f} GB in the CPU's memory for what the GPU's cache gives up"
+        if story.room is not None and (block := story.room.block_bytes) is not None:
+            gpus = story.number("tensor_parallel_size") or 1
+            each = (block.low + block.high) / 2 / story.room.block_size * gpus
+            words += f": about {int(size * 1e9 / each):,} tokens"
+        rows.append((story.at["tier_gb"], "second tier", words))
     if (event := story.events.get("transfers")) is not None:
         ways = []
         for way, verb in (("load", "loaded"), ("store", "stored")):

@@ -70,10 +70,15 @@ def preempted(story: LogStory) -> list[Finding]:
 
 
 def _preempted(story: LogStory, title: str, detail: str, lines: list[int]) -> Finding:
+    full = max((engine.full_running for engine in story.engines.values()), default=0)
     most = max((engine.max_running for engine in story.engines.values()), default=0)
-    fewer = f" (at most {most:,} ran)" if most else ""
+    fewer = "lower than now"
+    if full:
+        fewer = (
+            f"{full} (as many ran when the pool was full for the last time; at most {most:,} did)"
+        )
     change = (
-        f"Let fewer run together: --max-num-seqs lower than now{fewer}. Or more cache: a higher "
+        f"Let fewer run together: --max-num-seqs {fewer}. Or more cache: a higher "
         "--gpu-memory-utilization, --kv-cache-dtype fp8, more GPUs."
     )
     return Finding(None, title, detail, {}, tuple(lines), change)

@@ -47,6 +47,8 @@ def changes(story: LogStory, room: Room, tokens: int) -> str:
     enough = [fix.flag for fix in found if fix.enough]
     perhaps = [fix for fix in found if fix.enough is None and "utilization" in fix.flag]
     more = "".join(f" Or {fix.words} (gpu_memory_utilization)." for fix in perhaps)
+    wider = [fix.flag for fix in found if fix.enough is None and "parallel" in fix.flag]
+    more += "".join(f" Perhaps {flag}: the weights are divided as well." for flag in wider)
     return f"One of these is enough: {'; '.join(enough)}.{more}" if enough else more.strip()
 
 

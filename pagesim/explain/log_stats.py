@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 BEGIN = "Avg prompt throughput"
-HITS = re.compile(r"Prefix cache hit rate: GPU: (?P<hits>[0-9]{1,3}(?:\.[0-9]{1,6})?)%")
+_RATE = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%"
+HITS = re.compile(rf"Prefix cache hit rate: GPU: {_RATE}, CPU: {_RATE}")
+"""V0's line for the hit rates; on a server without a GPU, only the second one counts."""
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
 _FIELDS = {
@@ -38,7 +40,6 @@ _FIELDS = {
 _PATTERNS = {name: re.compile(rf"(?:{text}): {_NUMBER}") for name, text in _FIELDS.items()}
 _USAGE = re.compile(rf"([A-Z]{{3}}) KV cache usage: {_NUMBER}%")
 _ENGINE = re.compile(r"Engine ([0-9]{3,6}): $")
-_AGGREGATED = re.compile(r"([0-9]{1,6}) Engines Aggregated: $")
 _FETCH = re.compile(r"KV fetch: ([0-9]{1,9}) waiting to start, ([0-9]{1,9}) in progress")
 
 
@@ -46,7 +47,7 @@ _FETCH = re.compile(r"KV fetch: ([0-9]{1,9}) waiting to start, ([0-9]{1,9}) in p
 class Stats:
     """What one line says; usage and hit rates in percent, None if they are not in it.
 
-    ``engine`` is the number of a data-parallel replica, -1 for all of them in one line.
+    ``engine`` is the number of a data-parallel replica; one line for all of them counts as 0.
     """
 
     version: str
@@ -100,7 +101,7 @@ def _stats(before: str, text: str) -> Stats | None:
     cpu = usages.get("CPU") if version == "v0" else None
     return Stats(
         version,
-        -1 if _AGGREGATED.search(before[-40:]) else number,
+        number,
         found["prompt"],
         found["generation"],
         int(found["running"]),

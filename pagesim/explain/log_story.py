@@ -13,9 +13,8 @@ from pagesim.sizing.room import Room
 from pagesim.sizing.start_lines import Facts, start_facts
 
 WORDS = (
-    *("KV", "blocks", "max_", "preempt", "Maximum", "max seq len", "block_size", "memory"),
-    *("refix cache", "LLM engine", "maximum", "max model len", "too long", "swap space", "Engine"),
-    *("attention", "_parallel_size", "prefix_caching"),
+    *("KV", "block", "max", "Maximum", "preempt", "memory", "Memory", "refix", "too long"),
+    *("swap space", "parallel_size", "mmap file", "pageable", "unpinned"),
 )
 """A line without any of these is passed over."""
 
@@ -81,7 +80,7 @@ class LogStory:
         if BEGIN in text:
             self._stats(text)
         elif (hits := HITS.search(text)) is not None:
-            self._hits(float(hits["hits"]))
+            self._hits(max(map(float, hits.groups())))
         elif self.others < MOST_OTHERS:
             self.others += 1
             self._other(text)

@@ -4,7 +4,7 @@ from pagesim.explain.finding import Finding
 from pagesim.explain.log_engine import PERIOD, SILENT, EngineLog, Spell
 from pagesim.explain.log_start import changes
 from pagesim.explain.log_story import LogStory
-from pagesim.explain.log_words import where
+from pagesim.explain.log_words import LEAST, where
 
 
 def stuck(story: LogStory) -> list[Finding]:
@@ -50,7 +50,7 @@ def _stuck_v1(story: LogStory, engine: EngineLog, spell: Spell) -> Finding:
     if quirk == "w09":
         why.append("Requests were preempted: one may have outgrown the pool and preempted itself.")
     if spell.usage > 0:
-        why.append(f"Waiting requests hold {spell.usage:g} % of the pool.")
+        why.append(f"Requests that do not run hold {spell.usage:g} % of the pool.")
     why.append(_how_long(story, engine, spell))
     if fits:
         change = "See Deferred and KV fetch, which 0.33.0 logs; try without the KV connector."
@@ -89,6 +89,37 @@ def _how_long(story: LogStory, engine: EngineLog, spell: Spell) -> str:
     if spell.lines == 1 and not spell.silent:
         return "Only the last line says so: a request may just have arrived."
     return f"{quiet}, so this may have lasted longer than its lines."
+
+
+def looping(story: LogStory) -> list[Finding]:
+    """The same prompt is computed again and again, and no token is ever generated."""
+    found = []
+    for engine in story.engines.values():
+        spell, room = engine.longest.get("looping"), story.room
+        if spell is None or room is None or engine.version == "v0":
+            continue
+        longest = room.longest()
+        if spell.lines < LEAST or spell.tokens <= 1.5 * longest or not _fills(engine, spell):
+            continue
+        title = "A prompt is probably computed again and again: it outgrows the pool"
+        detail = where(story, engine, spell) + (
+            f"about {int(spell.tokens):,} tokens of prompts were computed, more than the "
+            f"{longest:,} that the pool holds, at most one request ran, and no token was "
+            "generated. Without the test of the whole prompt (releases before it, or "
+            "--no-scheduler-reserve-full-isl), a prompt that is too long is computed in chunks, "
+            "fills the pool, preempts itself and begins again."
+        )
+        change = f"Abort that request; --max-model-len {longest}."
+        cost = {
+            "requests starving": max(spell.waiting, 1),
+            "tokens recomputed": int(spell.tokens - longest),
+        }
+        found.append(Finding("w10", title, detail, cost, (spell.start,), change))
+    return found
+
+
+def _fills(engine: EngineLog, spell: Spell) -> bool:
+    return spell.full or bool(engine.preempted.count)
 
 
 def _were_preempted(engine: EngineLog) -> bool:

@@ -13,6 +13,8 @@ def held_back(story: LogStory) -> list[Finding]:
     for engine in story.engines.values():
         most, blocked = story.number("max_num_seqs"), engine.longest.get("blocked")
         filling = engine.longest.get("filling")
+        if engine.preempted.count or engine.suspected.count > 1:
+            continue  # the pool had no room
         if engine.at_most.count >= LEAST and most in (None, engine.max_running):
             if most is None and _next_is_too_large(engine.at_usage, engine.max_running):
                 found.append(_no_room(story, engine, engine.max_running, engine.at_usage))
@@ -38,7 +40,13 @@ def _limited(story: LogStory, engine: EngineLog, known: bool) -> Finding:
         f"in {engine.at_most.count:,} lines exactly {run:,} run and others wait, with {usage:g} % "
         f"of the pool in use: {each:.1f} % for each that runs."
     )
-    limit = f" max_num_seqs is {run:,}." if known else " The log does not say max_num_seqs."
+    limit = (
+        f" max_num_seqs is {run:,}."
+        if known
+        else (
+            " The log does not say max_num_seqs. With LoRA adapters, max_loras is such a limit too."
+        )
+    )
     room = f"; the pool has room for about {int(FULL / each):,}" if each else ""
     title = f"{run:,} run and up to {engine.max_waiting:,} wait, though the pool has room"
     change = f"--max-num-seqs above {run:,}{room}."

@@ -14,5 +14,7 @@ def where(story: LogStory, engine: EngineLog, spell: Spell | None = None) -> str
         return name
     end = engine.last_line if spell is engine.now.get("stuck") else None
     lines = f"from line {spell.start:,} on, {spell.lines:,} of its lines"
+    lines = lines if spell.lines > 1 else f"line {spell.start:,}"
+    lines += ", then silence" if spell.silent else ""
     passed = f", {spell.seconds:,} s" if spell.seconds else ""
     return f"{name}{lines}{passed}{', to the end of the log' if end else ''}: "

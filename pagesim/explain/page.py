@@ -18,7 +18,7 @@ MOST = 5
 
 
 def write(
-    run: Timeline, path: str | PathLike[str], title: str, findings: Sequence[Finding]
+    run: Timeline, path: str | PathLike[str], title: str, summary: str, findings: Sequence[Finding]
 ) -> None:
     """Write the page; of a run that is too long for one, the part around the first finding."""
     steps = [step for finding in findings for step in finding.steps[:1]]
@@ -29,7 +29,7 @@ def write(
     part = run[first : first + MAX_EVENTS]
     part.annotate(opens=opens - first)
     packed, title = packed_for_player(part, title)
-    above = _report(title, findings, first, len(part))
+    above = _report(title, summary, findings, first, len(part))
     style, script = (
         (HERE / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
     )
@@ -38,13 +38,12 @@ def write(
         file.write(text.encode())
 
 
-def _report(title: str, findings: Sequence[Finding], first: int, length: int) -> str:
+def _report(title: str, summary: str, findings: Sequence[Finding], first: int, length: int) -> str:
     items = "".join(_item(finding, first, length) for finding in findings)
-    body = f"<ol>\n{items}</ol>" if findings else "<p>Nothing went wrong that can be seen.</p>"
-    part = f"<p>The player has the steps {first:,} to {first + length:,} of the run.</p>"
+    part = f"<p>The player has the events {first:,} to {first + length:,} of the run.</p>\n"
     return (
-        f'<section class="report"><h1>{escape(title)}</h1>\n{part if first else ""}{body}\n'
-        "</section>\n"
+        f'<section class="report"><h1>{escape(title)}</h1>\n<p>{escape(summary)}</p>\n'
+        f"{part if first else ''}<ol>\n{items}</ol>\n</section>\n"
     )
 
 
@@ -60,10 +59,12 @@ def _item(finding: Finding, first: int, length: int) -> str:
         lines.append(f"<p>Cost: {escape(costs(finding))}.</p>")
     if finding.change:
         lines.append(f'<p class="change">What to change: {escape(finding.change)}.</p>')
+    if finding.quirk:
+        lines.append(f"<p>See: {escape(finding.see)}</p>")
     if len(here) > 1:
         links = ", ".join(_link(step, first, f"{step:,}") for step in here[:MOST])
         more = f" and {len(here) - MOST:,} more" if len(here) > MOST else ""
-        lines.append(f"<p>Steps of the run: {links}{more}</p>")
+        lines.append(f"<p>In the player: {links}{more}</p>")
     return f"<li>{''.join(lines)}</li>\n"
 
 

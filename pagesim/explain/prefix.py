@@ -60,19 +60,18 @@ def miss(history: History, stay: Stay) -> Miss | None:
     return Miss("new", index)
 
 
-def _first(history: History, kind: Kind) -> list[tuple[Life, Stay, Miss]]:
+def missed(history: History, kind: Kind) -> list[tuple[Life, Stay, Miss]]:
     """The requests that missed for this reason when they were first admitted."""
-    found = []
-    for life in history.requests.values():
-        for stay in life.stays[:1]:
-            if (what := miss(history, stay)) is not None and what.kind == kind:
-                found.append((life, stay, what))
-    return found
+    if history.misses is None:
+        firsts = [(life, stay) for life in history.requests.values() for stay in life.stays[:1]]
+        history.misses = [(life, stay, miss(history, stay)) for life, stay in firsts]
+    misses: list[tuple[Life, Stay, Miss | None]] = history.misses
+    return [(life, stay, what) for life, stay, what in misses if what and what.kind == kind]
 
 
 def last_block(history: History) -> list[Finding]:
     """A prompt that was cached completely computes its last block again."""
-    if not (found := _first(history, "last")):
+    if not (found := missed(history, "last")):
         return []
     lives, size = [life.name for life, _, _ in found], history.start.block_size
     tokens = size * len(found)
@@ -93,7 +92,7 @@ def last_block(history: History) -> list[Finding]:
 
 def evicted(history: History) -> list[Finding]:
     """A prefix had been cached, and was evicted before the request came."""
-    if not (found := _first(history, "evicted")):
+    if not (found := missed(history, "evicted")):
         return []
     found.sort(key=lambda each: -each[2].lost)
     lives, tokens = [life.name for life, _, _ in found], sum(what.lost for _, _, what in found)
@@ -134,7 +133,7 @@ def where_it_went(history: History, what: Miss) -> str:
 
 def hole(history: History) -> list[Finding]:
     """Behind an evicted block others were still cached, and of no use."""
-    found = [each for each in _first(history, "evicted") if each[2].beyond]
+    found = [each for each in missed(history, "evicted") if each[2].beyond]
     if not found:
         return []
     lives, blocks = [life.name for life, _, _ in found], sum(what.beyond for _, _, what in found)
@@ -155,7 +154,7 @@ def hole(history: History) -> list[Finding]:
 
 def salt(history: History) -> list[Finding]:
     """The same tokens were cached, and not found: something beside the tokens differs."""
-    if not (found := _first(history, "salt")):
+    if not (found := missed(history, "salt")):
         return []
     lives, size = [life.name for life, _, _ in found], history.start.block_size
     contents = history.contents
@@ -182,7 +181,7 @@ def salt(history: History) -> list[Finding]:
 
 def part_of_a_block(history: History) -> list[Finding]:
     """Prompts that agree for longer than whole blocks: the rest of the block is computed again."""
-    found = _first(history, "part")
+    found = missed(history, "part")
     size = history.start.block_size
     tokens = sum(what.alike for _, _, what in found)
     if not found:

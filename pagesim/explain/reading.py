@@ -1,16 +1,13 @@
 """Reads a run once, from its first event to its last, and writes its history."""
 
-from collections.abc import Sequence
-
-from pagesim.explain.contents import Contents, Key
-from pagesim.explain.history import Decision, History, Life, Stay, Step
+from pagesim.explain.contents import Key
+from pagesim.explain.history import HEADS, Decision, History, Life, Stay, Step
+from pagesim.explain.tracking import Tracking
 from pagesim.explain.waiting import why
 from pagesim.journal import effects as fx
-from pagesim.journal.effects import Name, Row
-from pagesim.timeline import Timeline
+from pagesim.journal.effects import Name
+from pagesim.timeline import Move, Timeline
 from pagesim.timeline.events import Entry, Event, event_of
-from pagesim.timeline.log import Log
-from pagesim.timeline.pages import Pages
 
 WAITING, RUNNING = "waiting", "running"
 BEGINS, ENDS = ("admit", "resume"), ("preempt", "finish", "abort", "ignore")
@@ -28,29 +25,19 @@ def history_of(run: Timeline) -> History:
     return reading.finished(len(run))
 
 
-class _Reading:
-    """A run while it is read: its pages as they are, and its history so far."""
+class _Reading(Tracking):
+    """A run while it is read, and its history so far."""
 
     def __init__(self, run: Timeline) -> None:
-        start, asked = run.at(0), run.asked
-        self.pages = Pages.from_start(Log(start))
-        self.history = History(start, asked.settings, Contents(start.block_size))
-        self.history.has_window = asked.settings.get("sliding_window") is not None
+        super().__init__(run)
+        start, asked = self.history.start, run.asked
         self.prompts, self.requests = asked.prompts, self.history.requests
-        self.is_caching = start.caching and not start.groups
         self.is_async = asked.settings.get("async_scheduling") is True
-        self.gpu = [name for name in start.lists if not name.startswith("CPU")]
         self.aside = [name for name in start.queues if name not in (WAITING, RUNNING)]
         self.by_table: dict[Name, Name] = {}
-        self.keys: dict[Name, list[Key]] = {}
-        self.place: dict[int, tuple[Name, int]] = {}
-        self.closed: dict[Name, Sequence[int]] = {}
-        """The tokens of tables that have ended, until their requests begin again."""
         self.decisions: list[tuple[int | None, Decision]] = []
         self.victims: list[Stay] = []
         """Those preempted in this step, of whom it is not known yet for whom."""
-        self.all_tokens: dict[Name, list[int]] = {}
-        """All that is ever known of the tokens of a table: those who wait have them already."""
         self.wanted: dict[Name, list[Key]] = {}
         self.last_step, self.before = 0, None
         for queue, names in start.queues.items():
@@ -58,85 +45,66 @@ class _Reading:
                 life = self._life(name, start.requests.get(name))
                 if queue == RUNNING:
                     life.stays.append(Stay(0, life.known))
+                else:
+                    life.queued.append((0, None))
 
     before: int | None
     """How many blocks were free when the step began that is being decided."""
 
     def _life(self, request: Name, table: Name | None) -> Life:
         if (life := self.requests.get(request)) is None:
-            prompt = self.prompts.get(request)
+            prompt = self.prompts.get(request) if self.arrivals[request] < 2 else None
             life = self.requests[request] = Life(request, prompt=prompt, known=prompt or 0)
         if table is not None:
             life.table = table
             self.by_table[table] = request
         return life
 
-    def learn(self, entry: Entry) -> None:
-        """Learn the tokens of an event before anything else is read."""
-        for row in entry[3:] if self.is_caching else ():
-            if row[0] in (fx.OPEN, fx.TOKENS):
-                _, table, first, *tokens = row
-                known = self.all_tokens.setdefault(table, [])
-                at = 0 if row[0] == fx.OPEN else first
-                if at <= len(known) < at + len(tokens):
-                    known[at:] = tokens
+    def _queue(self, life: Life, move: Move, number: int) -> None:
+        """A request enters or leaves a queue; those who run are in one too, but do not wait."""
+        if move.queue == RUNNING:
+            return
+        if not move.enters:
+            if life.queued:
+                life.queued[-1] = life.queued[-1][0], number
+        elif life.queued and life.queued[-1][1] == number:  # the queue was put in order
+            life.queued[-1] = life.queued[-1][0], None
+        else:
+            life.queued.append((number, None))
+
+    def _rename(self, request: Name, number: int) -> None:
+        """Another request has arrived under the name of one that has ended."""
+        earlier = self.requests.pop(request)
+        earlier.name = f"{request} (before event {number + 1})"
+        self.requests[earlier.name] = earlier
+        self.wanted.pop(request, None)
 
     def event(self, number: int, entry: Entry) -> None:
         """Read the next event."""
         event = event_of(entry)
         self.history.numbers.append(event.step)
         if event.step is not None and event.step > self.last_step and self.before is None:
-            self.before = self._free()
+            self.before = self.free()
         for move in event.moves:
-            self._life(move.request, move.sequence)
+            if event.kind == "arrive" and move.request in self.requests:
+                self._rename(move.request, number)
+            self._queue(self._life(move.request, move.sequence), move, number)
         request = None if event.subject is None else self.by_table.get(event.subject, event.subject)
         for job in event.begun:
             self._life(job.request, None).stores += job.kind == fx.STORE
         for row in entry[3:]:
-            self._row(row, number, request if request is not None else event.kind)
-        if self.is_caching:
-            self._cached(event, number)
+            self.apply(row, number, request if request is not None else event.kind)
+        self.cached(event, number)
         if self.victims and event.kind in (*GROWS, "schedule"):
             for stay in self.victims:
                 stay.by = request if event.kind in GROWS else stay.by
             self.victims = []
         if request is not None and (its := self.requests.get(request)) is not None:
             self._decided(event, its, number)
+        elif event.lookups and event.subject is not None:
+            self.history.lookups.append((number, event.subject, event.lookups))
         if event.kind == "schedule" or event.called == "schedule":
             self._scheduled(event, number)
-
-    def _row(self, row: Row, number: int, by: Name) -> None:
-        kind, *what = row
-        if kind == fx.CLOSE:
-            self.closed[what[0]] = self._tokens(what[0])
-            self.keys.pop(what[0], None)
-        elif kind == fx.EVICT:
-            self.history.contents.evict(what[0], number, by)
-        elif kind == fx.NULL and what[2] is not None:
-            self.history.has_window = True
-        elif kind in (fx.WRITE, fx.HIT) and what[1] is not None:
-            self.place[what[0]] = what[1], what[2] // self.history.start.block_size
-        self.pages.apply(row)
-
-    def _tokens(self, table: Name) -> Sequence[int]:
-        if table in self.pages.tables:
-            return self.pages.tokens[table][: self.pages.num_tokens[table]]
-        return self.closed.get(table, ())
-
-    def _cached(self, event: Event, number: int) -> None:
-        contents, gpu = self.history.contents, range(self.history.start.num_gpu_blocks)
-        for effect in event.effects:
-            if effect.kind != fx.CACHE or effect.block not in self.place or effect.block not in gpu:
-                continue
-            table, index = self.place[effect.block]
-            keys = contents.extend(self.keys.setdefault(table, []), self._tokens(table))
-            if index < len(keys):
-                owner = self.by_table.get(table, table)
-                contents.cache(effect.block, keys[index], number, index, owner)
-
-    def _free(self) -> int:
-        lists = self.pages.lists
-        return sum(len(lists[name].front) + len(lists[name].back) for name in self.gpu)
 
     # -- decisions -------------------------------------------------------------------------------
 
@@ -147,12 +115,12 @@ class _Reading:
         elif kind in BEGINS:
             self._begin(event, life, number)
         elif kind in ENDS:
-            self._end(life, number, kind, any(e.kind == fx.MOVE for e in event.effects))
+            self._end(life, number, event)
         elif kind == "get_computed_blocks":
             life.lookups = event.lookups
         elif kind == "load":
             life.loads.append((number, len(life.stays)))
-            life.looked_up = number
+            life.looked_up, life.is_loaded = number, False
         elif kind == "promote":
             life.is_loaded = life.table in self.pages.tables
         elif kind == "defer":
@@ -167,22 +135,28 @@ class _Reading:
         stay = Stay(number, tokens, looked_up=life.looked_up or number, lookups=life.lookups)
         life.looked_up, life.lookups, life.is_loaded = 0, (), False
         hits = [effect for effect in event.effects if effect.kind == fx.HIT and effect.count]
-        stay.hits = sum(hit.count for hit in hits if hit.table == life.table)
+        computed = self.pages.computed if not self.history.is_v1 else None
+        for hit in hits:
+            is_next = hit.table == life.table and hit.first == stay.hits
+            stay.hits += hit.count if is_next and (computed is None or hit.block in computed) else 0
         if not self.history.is_v1:
             moved = any(effect.kind == fx.MOVE for effect in event.effects)
             stay.first = stay.computed = life.stays[-1].computed if moved and life.stays else 0
         life.stays.append(stay)
 
-    def _end(self, life: Life, number: int, kind: str, is_kept: bool) -> None:
+    def _end(self, life: Life, number: int, event: Event) -> None:
+        kind, is_moved = event.kind, any(effect.kind == fx.MOVE for effect in event.effects)
+        is_back = any(move.enters and move.queue == WAITING for move in event.moves)
         if kind == "preempt":
-            tokens = len(self._tokens(life.table)) if life.table is not None else 0
-            pending = life.high + 1 if life.high >= (life.prompt or 1) and not self.is_async else 0
-            life.known = max(life.known, tokens, pending)
+            tokens = self.num_tokens(life.table) if life.table is not None else 0
+            sampled = sum(stay.sampled for stay in life.stays)
+            life.known = max(life.known, tokens, (life.prompt or 0) + sampled)
         else:
             life.end, life.how = number, kind
         if life.stays and life.stays[-1].end is None:
             stay = life.stays[-1]
-            stay.end, stay.how, stay.is_kept = number, kind, is_kept
+            stay.end, stay.how = number, kind
+            stay.is_kept, stay.is_lost = is_moved and not is_back, is_moved and is_back
             if kind == "preempt":  # whoever is preempted last may have wanted the blocks itself
                 self.victims.append(stay)
                 for victim in self.victims:
@@ -193,7 +167,7 @@ class _Reading:
         """What the request looked for when it was admitted: its tokens may have come later."""
         if not self.is_caching or life.table is None:
             return
-        tokens = self._tokens(life.table)
+        tokens = self.all_tokens(life)
         known = tokens[: stay.num_tokens] if stay.num_tokens else tokens
         stay.keys = tuple(self.history.contents.extend([], known))
         stay.tail = tuple(known[len(stay.keys) * self.history.start.block_size :])
@@ -202,15 +176,15 @@ class _Reading:
 
     def _scheduled(self, event: Event, number: int) -> None:
         queues = self.pages.queues
-        names = {queue: tuple(name for name, _ in waiting) for queue, waiting in queues.items()}
-        aside = tuple(name for queue in self.aside for name in names[queue])
-        waiting = names.get(WAITING, ())
-        free, step_number = self._free(), event.step or 0
+        aside = tuple(name for queue in self.aside for name, _ in queues[queue])
+        waiting = queues.get(WAITING, [])
+        free, step_number = self.free(), event.step or 0
         step = Step(
             step_number,
             number,
-            waiting,
-            names.get(RUNNING, ()),
+            tuple(name for name, _ in waiting[:HEADS]),
+            len(waiting),
+            len(queues.get(RUNNING, ())),
             aside,
             tuple((each.request, each.num_tokens, each.is_prompt) for each in event.scheduled),
             free if self.before is None else self.before,
@@ -228,7 +202,7 @@ class _Reading:
             for request, num_tokens, is_prompt in step.scheduled
             if not self._computes(self._life(request, None), num_tokens, is_prompt)
         )
-        self._copies(number)
+        self.count_copies(number)
 
     def _head(self, step: Step) -> None:
         """Note what the first that waits would need."""
@@ -246,7 +220,7 @@ class _Reading:
         if loaded and life.table is not None:
             step.head_hits = step.head_shared = len(self.pages.tables[life.table])
             return
-        tokens = self.all_tokens.get(life.table, ()) if life.table is not None else ()
+        tokens = self.all_tokens(life)
         if not self.is_caching:
             step.head_hits = 0
         if not self.is_caching or not life.known or len(tokens) < life.known - 1:
@@ -273,24 +247,15 @@ class _Reading:
         else:
             start = stay.computed
             end = start + (num_tokens if is_prompt else 1)
+            start = max(start, stay.hits)
         life.twice += max(0, min(end, life.high) - max(start, 0))
         life.high, stay.computed = max(life.high, end), max(stay.computed, end)
         if life.table is not None:
-            life.known = max(life.known, len(self._tokens(life.table)))
+            life.known = max(life.known, self.num_tokens(life.table))
         stay.steps += 1
         is_whole = end >= max(stay.num_tokens, 1)
         stay.sampled += is_whole
         return is_whole
-
-    def _copies(self, number: int) -> None:
-        """Count owned blocks whose content another owned block has too."""
-        now, refs = self.history.contents.now, self.pages.refs
-        if len(now) == self.history.contents.num_distinct:
-            return
-        owned = [key for block, (key, _) in now.items() if refs[block]]
-        self.history.most_copies = max(
-            self.history.most_copies, (len(owned) - len(set(owned)), number)
-        )
 
     def finished(self, num_events: int) -> History:
         """The history, once all events are read."""
@@ -300,9 +265,11 @@ class _Reading:
         for life in self.requests.values():
             if life.stays and life.stays[-1].end is None:
                 self._keep_contents(life, life.stays[-1])
-        named = {block for ids in pages.tables.values() for block in ids}
+        ended = {life.table for life in self.requests.values() if life.end is not None}
+        alive = [ids for name, ids in pages.tables.items() if name not in ended]
+        named = {block for ids in alive for block in ids}
         named |= {block for job in pages.jobs.values() for pair in job.blocks for block in pair}
-        if history.start.tier is None and not self.is_async:
+        if history.steps and history.start.tier is None and not self.is_async:
             owned = (block for block, count in enumerate(pages.refs) if count)
             free = {pages.null_block}
             history.pinned = tuple(block for block in owned if block not in named | free)

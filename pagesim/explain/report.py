@@ -1,7 +1,9 @@
 """All findings of a run, the worst first, and how they are printed."""
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pagesim.explain import copies, groups, holding, preempting, prefix, starving, tier
 from pagesim.explain.finding import Finding
@@ -27,6 +29,7 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
     "equal blocks": copies.equal,
     "pinned": copies.pinned,
     "failed": copies.failed,
+    "lost": copies.lost,
     "groups": groups.shortened,
     "copied": tier.copied,
     "guard": tier.guard,
@@ -39,7 +42,17 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
 def findings(history: History) -> list[Finding]:
     """What went wrong in a run, the worst first."""
     found = [finding for predicate in PREDICATES.values() for finding in predicate(history)]
+    found = [replace(each, title=_begun(each.title), detail=_begun(each.detail)) for each in found]
     return sorted(found, key=lambda finding: _weight(finding, history))
+
+
+def _begun(text: str) -> str:
+    """Sentences that begin with "request 7", or with "the", begin with a capital letter."""
+    return re.sub(
+        r"(^|\. )(request|the )",
+        lambda found: found[1] + found[2].capitalize(),
+        text,
+    )
 
 
 def _weight(finding: Finding, history: History) -> tuple[float, ...]:
@@ -67,7 +80,7 @@ def costs(finding: Finding) -> str:
     return ", ".join(words)
 
 
-def printed(findings: Sequence[Finding], place: Callable[[int], str] = "line {:,}".format) -> str:
+def printed(findings: Sequence[Finding], place: Callable[[int], str]) -> str:
     """Findings for people; ``place`` says where a step of theirs is."""
     return "\n\n".join(_printed(at, each, place) for at, each in enumerate(findings, 1))
 
@@ -77,6 +90,7 @@ def _printed(at: int, finding: Finding, place: Callable[[int], str]) -> str:
     where += f" and {len(finding.steps) - MOST:,} more" if len(finding.steps) > MOST else ""
     costly, change = costs(finding), finding.change
     rows = {"": finding.detail, "cost": costly, "change": change, "where": where}
+    rows["see"] = finding.see
     lines = [f"{at}. {finding.title}"]
     for word, text in rows.items():
         head = f"   {word:<8}" if word else "   "
@@ -87,8 +101,8 @@ def _printed(at: int, finding: Finding, place: Callable[[int], str]) -> str:
     return "\n".join(lines)
 
 
-def report(history: History, found: Sequence[Finding]) -> str:
-    """The report of a run for people."""
+def summary(history: History, found: Sequence[Finding]) -> str:
+    """What the run was, and what its report cannot know."""
     state, counts = history.start, len(history.requests)
     head = (
         f"{number(len(history.steps), 'step')} of the scheduler, {number(counts, 'request')}, "
@@ -99,9 +113,14 @@ def report(history: History, found: Sequence[Finding]) -> str:
         head += " The run does not have the scheduler's settings: some reasons cannot be told."
     if not history.steps:
         head += " No scheduler was recorded, so only its blocks can be judged."
+    return head
+
+
+def report(history: History, found: Sequence[Finding]) -> str:
+    """The report of a run for people."""
 
     def place(step: int) -> str:
         number_of = history.step_of(step - 1)
         return f"event {step:,}" if number_of is None else f"step {number_of:,} (event {step:,})"
 
-    return f"{head}\n\n{printed(found, place)}" if found else head
+    return "\n\n".join(filter(None, [summary(history, found), printed(found, place)]))

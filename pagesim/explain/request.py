@@ -93,18 +93,18 @@ def _waits(history: History, told: Story) -> None:
     name = told.life.name
     pairs = zip(history.steps, history.reasons, strict=True)
     seen = [
-        (step, reason)
+        (wait, step, reason)
         for step, reason in pairs
-        if reason is not None and name in (*step.waiting, *step.aside)
+        if reason is not None and (wait := told.life.wait_at(step.event)) is not None
     ]
-    for head, group in groupby(seen, lambda pair: pair[1].request):
-        stretch = list(group)
+    for (_, head), group in groupby(seen, lambda each: (each[0], each[2].request)):
+        stretch = [(step, reason) for _, step, reason in group]
         last, count = stretch[-1][0], number(len(stretch), "step")
         line = f"waits {count} as the first"
         if head != name:
             ahead = last.waiting.index(name) if name in last.waiting else 0
             line = f"waits {count} behind {who(head)}"
-            line += f", as number {ahead + 1} of {len(last.waiting)}" if ahead > 1 else ""
+            line += f", as number {ahead + 1} of {last.num_waiting:,}" if ahead > 1 else ""
             line += f". Of {who(head)}"
         told.events.append((stretch[0][0].event + 1, f"{line}: {_rules(history, stretch)}"))
 
@@ -131,20 +131,17 @@ def _admission(history: History, told: Story, stay: Stay, at: int) -> None:
         line += f", and {number(again, 'token')} must be computed again"
     told.events.append((stay.event + 1, f"{line}{_why_not_more(history, stay)}"))
     if stay.steps:
-        prefill = stay.steps - stay.sampled + (stay.sampled > 0)
-        told.events.append(
-            (
-                stay.event + 1,
-                f"computes its prompt in {number(prefill, 'step')}, and generates "
-                f"{number(stay.sampled, 'token')}",
-            )
-        )
+        prefill = number(stay.steps - stay.sampled + (stay.sampled > 0), "step")
+        line = f"computes its prompt in {prefill}, and generates {number(stay.sampled, 'token')}"
+        if not stay.sampled:
+            line = f"computes a part of its prompt in {prefill}"
+        told.events.append((stay.event + 1, line))
 
 
 def _why_not_more(history: History, stay: Stay) -> str:
     """Why a lookup found no more, if the run says so."""
-    if (groups := who_said_no(stay)) is not None:
-        missed = number(lost(stay), "token")
+    if (groups := who_said_no(stay.lookups)) is not None:
+        missed = number(lost(stay.lookups), "token")
         return f". Another group had {missed} more: {group_text(groups, history.start)} said no"
     if (what := miss(history, stay)) is None:
         return ""

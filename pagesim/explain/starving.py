@@ -1,7 +1,8 @@
 """Requests that nothing will ever serve: too large for the pool, or in a queue that is stuck."""
 
 from pagesim.explain.finding import Finding
-from pagesim.explain.history import History, Step
+from pagesim.explain.history import History, Reason, Step
+from pagesim.explain.waiting import text
 from pagesim.explain.words import names, number, who
 from pagesim.journal.effects import Name
 
@@ -18,14 +19,14 @@ def never_fits(history: History) -> list[Finding]:
 def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
     life, first = history.requests[name], history.steps[blocked[0]]
     last = history.steps[blocked[-1]]
-    behind = _behind(last, name)
+    behind, num_behind = _behind(last, name)
     reason = history.reasons[blocked[-1]]
     need, usable = (reason.need, reason.free) if reason else (0, 0)
     has_run = bool(life.stays)
     needs = f"{who(name)}, which needs {number(need, 'block')}; the pool has {usable:,}"
     title = f"Nothing can serve {needs}"
     if behind:
-        title = f"{names(behind)} waited behind {needs}"
+        title = f"{names(behind, num_behind)} waited behind {needs}"
     how = f"It has {number(life.known, 'token')}"
     if has_run:
         how += f", of which {life.prompt:,} were its prompt" if life.prompt else ""
@@ -38,7 +39,7 @@ def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
         detail += " One block fewer would do: V1 keeps block 0 of the pool for itself."
     change = "give the pool more memory, or lower max_model_len so that such requests are refused"
     is_there = life.end is None
-    cost = {"requests starving": 1 + len(behind)} if is_there else {}
+    cost = {"requests starving": 1 + num_behind} if is_there else {}
     return Finding(
         "w09" if has_run else "w08",
         title,
@@ -50,16 +51,19 @@ def _too_large(history: History, name: Name, blocked: list[int]) -> Finding:
     )
 
 
-def _behind(step: Step, name: Name) -> tuple[Name, ...]:
-    """Who waits behind a request."""
-    return step.waiting[step.waiting.index(name) + 1 :] if name in step.waiting else ()
+def _behind(step: Step, name: Name) -> tuple[tuple[Name, ...], int]:
+    """Who waits behind a request: the first of them, and how many."""
+    if name not in step.waiting:
+        return (), 0
+    place = step.waiting.index(name)
+    return step.waiting[place + 1 :], step.num_waiting - place - 1
 
 
 def is_stuck(history: History, index: int) -> bool:
     """Whether a step computes nothing, and nothing that is under way can change that."""
     step = history.steps[index]
     waits = step.waiting or step.aside
-    if step.scheduled or step.running or step.decisions or step.is_copying or step.failed:
+    if step.scheduled or step.num_running or step.decisions or step.is_copying or step.failed:
         return False
     before = history.steps[index - 1] if index else None
     is_async = history.settings.get("async_scheduling") is not False and history.is_v1
@@ -77,53 +81,50 @@ def stuck(history: History) -> list[Finding]:
         if reason is None or reason.kind != "never":
             seen.setdefault(head, []).append(index)
     for head, steps in seen.items():
-        step = history.steps[steps[-1]]
+        step, reason = history.steps[steps[-1]], history.reasons[steps[-1]]
         free, is_swapped = step.free, head in step.aside
         waiting = [name for name in (*step.aside, *step.waiting) if name != head]
+        count = len(step.aside) + step.num_waiting
         title = f"{who(head)} waits forever, and nothing runs"
         if waiting:
-            title = f"{names(waiting)} and {who(head)} wait forever, and nothing runs"
-        detail = (
-            f"{free:,} of {number(history.usable, 'block')} are free, and {_why(history, step)}. "
-            f"{number(len(steps), 'step')} computed nothing."
-        )
+            title = f"{names([head, *waiting], count)} wait forever, and nothing runs"
+        cause = _why(history, step, reason)
+        detail = f"{free:,} of {number(history.usable, 'block')} are free, and {cause}. "
+        detail += f"{number(len(steps), 'step')} computed nothing."
         found.append(
             Finding(
-                _quirk(history, head, is_swapped),
+                _quirk(history, reason, is_swapped),
                 title,
                 detail,
-                {"requests starving": 1 + len(waiting), "steps lost": len(steps)},
+                {"requests starving": count, "steps lost": len(steps)},
                 (history.steps[steps[0]].event + 1,),
-                _change(history, is_swapped),
+                _change(reason, is_swapped),
                 (head, *waiting),
             )
         )
     return found
 
 
-def _quirk(history: History, head: Name, is_swapped: bool) -> str | None:
+def _quirk(history: History, reason: Reason | None, is_swapped: bool) -> str | None:
     if is_swapped and not history.is_v1:
-        life, budget = history.requests[head], history.number("max_num_batched_tokens")
-        rest = life.known - (life.stays[-1].computed if life.stays else 0)
-        return "q18" if budget is not None and rest > budget else "q16"
+        return "q18" if reason is not None and reason.kind == "chunk" else "q16"
     return "w28" if history.is_v1 and history.blocks(1) is None else None
 
 
-def _why(history: History, step: Step) -> str:
+def _why(history: History, step: Step, reason: Reason | None) -> str:
     if not history.is_v1 and step.aside:
-        head = history.requests[step.aside[0]]
-        budget = history.number("max_num_batched_tokens")
-        rest = head.known - (head.stays[-1].computed if head.stays else 0)
-        held = f"{who(head.name)} has {number(step.aside_blocks, 'block')} on the CPU"
-        if budget is not None and rest > budget:
-            return f"{held}, and {number(rest, 'token')} of its prompt left; a step has {budget:,}"
-        return f"{held}; the watermark of {history.watermark:,} must stay free when they return"
+        held = f"{who(step.aside[0])} has {number(step.aside_blocks, 'block')} on the CPU"
+        if reason is not None and reason.kind == "chunk":
+            return f"{held}, but {text(reason, history)}"
+        return f"{held}, but the watermark of {history.watermark:,} must stay free beside them"
     return f"{who(step.head) if step.head is not None else 'the head of the queue'} does not fit"
 
 
-def _change(history: History, is_swapped: bool) -> str:
+def _change(reason: Reason | None, is_swapped: bool) -> str:
+    if reason is not None and reason.kind == "chunk":
+        return f"raise max_num_batched_tokens to {reason.need:,}, or recompute instead of swap"
     if is_swapped:
-        return "raise max_num_batched_tokens or lower the watermark; or recompute instead of swap"
+        return "lower the watermark, or recompute instead of swap"
     return "give the pool more memory, or lower max_model_len"
 
 

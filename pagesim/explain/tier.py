@@ -11,14 +11,14 @@ def copied(history: History) -> list[Finding]:
     if history.start.tier is None or not lives:
         return []
     lives.sort(key=lambda life: -len(life.defers))
-    steps = sum(len(life.defers) for life in lives)
+    steps = len({history.step_of(event) for life in lives for event, _ in life.defers})
     kinds = {kind for life in lives for _, kind in life.defers}
     words = {"load": "loaded to the GPU", "store": "stored"}
     doing = words.get(min(kinds), "copied") if len(kinds) == 1 else "copied"
     return [
         Finding(
             "o10" if kinds == {"load"} else "o01",
-            f"{names([life.name for life in lives])} waited {number(steps, 'step')} for copies",
+            f"{names([life.name for life in lives])} waited for copies, in {number(steps, 'step')}",
             f"Their prefix was being {doing} for somebody else, and a request waits for such a "
             f"copy rather than compute. {who(lives[0].name)} waited {times(len(lives[0].defers))}.",
             {"steps lost": steps},
@@ -63,17 +63,13 @@ def loaded_again(history: History) -> list[Finding]:
     lives = [life.name for life, _ in found]
     count = sum(len(again) for _, again in found)
     is_one = history.start.block_size == 1 and any(life.prompt == 1 for life, _ in found)
-    steps = sum(
-        (history.step_of(again[-1]) or 0) - (history.step_of(life.loads[0][0]) or 0)
-        for life, again in found
-    )
     return [
         Finding(
             "o16" if is_one else "o12",
             f"{names(lives)} loaded the same chunks again, {times(count)}",
             "A load ended, and nothing of it could be used: it failed, or the prompt has a single "
             "token. The second tier is not told, so the next lookup finds the same chunks.",
-            {"steps lost": steps} if steps > 0 else {},
+            {"steps lost": count},
             tuple(event + 1 for _, again in found for event in again),
             'kv_load_failure_policy "fail" ends such a request instead',
             tuple(lives),
@@ -83,14 +79,17 @@ def loaded_again(history: History) -> list[Finding]:
 
 def never_stored(history: History) -> list[Finding]:
     """Prompts larger than the second tier: a store is all or nothing."""
-    if (tier := history.start.tier) is None:
+    if (tier := history.start.tier) is None or history.number("store_threshold") not in (0, 1):
         return []
     chunks = history.start.num_cpu_blocks // tier.blocks_per_chunk
     size = tier.blocks_per_chunk * history.start.block_size
     lives = [
         life
         for life in history.requests.values()
-        if life.stays and (life.prompt or 0) // size > chunks and not life.stores
+        if (life.prompt or 0) // size > chunks
+        and any(stay.sampled for stay in life.stays)
+        and not life.stores
+        and not life.loads
     ]
     if not lives:
         return []

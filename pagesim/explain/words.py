@@ -18,14 +18,18 @@ def who(name: Name) -> str:
     return f"request {text}" if text.isdecimal() else text
 
 
-def names(requests: Sequence[Name]) -> str:
-    """'r1', 'r1 and r2', 'r1, r2, r3 and 4 more', or 'requests 1 and 2'."""
+def names(requests: Sequence[Name], count: int | None = None) -> str:
+    """'r1', 'r1 and r2', 'r1, r2, r3 and 4 more', or 'requests 1 and 2'.
+
+    ``count`` is their number, if there are more than are named.
+    """
+    more = (len(requests) if count is None else count) - MOST
     shown = [name_text(name) for name in requests[:MOST]]
     if len(shown) < 2:
         return "".join(map(who, requests))
     text = " and ".join([", ".join(shown[:-1]), shown[-1]])
-    if len(requests) > MOST:
-        text = f"{', '.join(shown)} and {len(requests) - MOST:,} more"
+    if more > 0:
+        text = f"{', '.join(shown)} and {more:,} more"
     return f"requests {text}" if all(name.isdecimal() for name in shown) else text
 
 

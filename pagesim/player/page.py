@@ -37,8 +37,9 @@ def script() -> str:
 
 @cache
 def packed_script() -> str:
-    """The script as a page contains it, packed."""
-    return _packed(script().encode())
+    """The script as a page contains it: packed, in digits of load.js that HTML leaves alone."""
+    zipped = gzip.compress(script().encode(), 9, mtime=0)
+    return base64.b85encode(zipped).decode("ascii").translate(str.maketrans("<>&", ",.:"))
 
 
 def policy(own_style: str = "", own_script: str = "") -> str:

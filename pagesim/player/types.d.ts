@@ -288,10 +288,12 @@ declare module "./js/motion.js" {
     lost: Box | null;
     of: Map<string, Box>;
     ways: Map<number, Way>;
+    was: Map<number, SVGElement>;
   }
   interface Motion {
     left: number;
     duration: number;
+    copies: boolean;
   }
 }
 declare module "./js/race.js" {

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from pagesim.quirks.asked import asked
 from pagesim.quirks.page import Page
 from pagesim.timeline.run import Timeline
 
@@ -23,7 +24,8 @@ def told(page: Page, source: str, run: Timeline | None, facts: dict[str, Any]) -
         "",
         *_wrapped(page.claim),
         *_section("Expected", page.expected),
-        *("", "The scene", textwrap.indent(source.rstrip(), "  ")),
+        *("", "The scene (a block has 4 slots if it does not say otherwise)"),
+        textwrap.indent(source.rstrip(), "  "),
     ]
     if run is not None:
         lines += ["", "Step by step", *_events(run)]
@@ -43,6 +45,8 @@ def told(page: Page, source: str, run: Timeline | None, facts: dict[str, Any]) -
         lines += [
             line for its in page.threads for line in _wrapped(f"{its.link}: {its.what}", "  ")
         ]
+    if pages := asked(page.quirk_id):
+        lines += ["", "Asked", *(f"  {its.title} {its.page}" for its in pages)]
     if page.beside:
         lines += ["", f"The same on the other engine: pagesim quirks {page.beside}"]
     return "\n".join(lines)

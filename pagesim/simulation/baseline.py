@@ -26,7 +26,7 @@ class BaselineServer(Server):
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than
     ``max_model_len``, its prompt is longer than the budget, or the pool could never hold it.
-    ``timeline`` returns that of the memory at the end.
+    ``timeline`` returns that of the memory at the end; ``arrive`` is told when a request comes.
     """
 
     def __init__(
@@ -36,9 +36,10 @@ class BaselineServer(Server):
         max_num_seqs: int,
         max_num_batched_tokens: int,
         timeline: Callable[[], Timeline] | None = None,
+        arrive: Callable[[Request], None] | None = None,
     ) -> None:
         self.policy, self.pool = policy, policy.pool
-        self._timeline = timeline
+        self._timeline, self._arrive = timeline, arrive
         self._max_model_len = check_int("max_model_len", max_model_len, 1)
         self._max_num_seqs = check_int("max_num_seqs", max_num_seqs, 1)
         self._budget = check_int("max_num_batched_tokens", max_num_batched_tokens, 1)
@@ -49,8 +50,8 @@ class BaselineServer(Server):
         self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
-        if (arrive := getattr(self.policy, "arrive", None)) is not None:
-            arrive(request)  # into a recording
+        if self._arrive is not None:
+            self._arrive(request)
         if request.total_tokens > self._max_model_len:
             self._why_not[row] = too_long(request, self._max_model_len)
         elif request.prompt_tokens > self._budget:

@@ -67,7 +67,8 @@ class PagedV1GroupsServer(PagedV1Server):
         if not found and self.scheduler.waiting:
             row: Any = self.scheduler.waiting.peek_request().request_id
             blocks = self.scheduler.cache_config.num_gpu_blocks - 1
-            found = {row: f"it is preempted over and over: the pool has {blocks} blocks"}
+            left = f"the pool has {blocks} blocks without the null block"
+            found = {row: f"it is preempted over and over: {left}"}
         return found
 
     def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:

@@ -61,6 +61,10 @@ class Policy(Protocol):
 class Paged:
     """vLLM's pages, managed by the real scheduler and block manager.
 
+    If ``preemption_mode`` is None, vLLM chooses: a request is recomputed, and one with several
+    ``samples`` is swapped. That was so before 0.6.4. Since then a request of several samples is
+    split into requests of one, which are recomputed: see :meth:`Workload.split_samples`.
+
     ``fast_forward`` gives the same result sooner, because a step then visits only the sequences
     that need a block, arrive or finish. None fast-forwards where possible; it is impossible with
     prefix caching, chunked prefill or samples, and when the run is recorded. TypeError or
@@ -72,7 +76,9 @@ class Paged:
     block_size: int = option(16, "Slots per block.")
     enable_prefix_caching: bool = option(False, "Reuse full blocks for equal prefixes.")
     enable_chunked_prefill: bool = option(False, "Compute prompts in chunks.")
-    samples: int = option(1, "Number of outputs per prompt.")
+    samples: int = option(
+        1, "Number of outputs per prompt, which share its blocks, as before vLLM 0.6.4."
+    )
     preemption_mode: str | None = option(
         None,
         "How a victim gives up its blocks.",

@@ -53,8 +53,8 @@ def number(memory: "RecordedMemory", result: object, row: Row, *_: object) -> in
 class RecordedMemory:
     """A memory policy whose decisions are written into a journal, and a timeline of them.
 
-    A request waits from its arrival. Tables and tokens have the same names as in
-    the timeline of policy "paged".
+    A request waits from its arrival on. Tables and tokens have the same names as in the timeline
+    of policy "paged".
     """
 
     def __init__(self, policy: AddressedPolicy, requests: Sequence[Request], unit: int = 1) -> None:
@@ -108,7 +108,7 @@ class RecordedMemory:
     # -- called by the server, see MemoryPolicy --------------------------------------------------
 
     def arrive(self, request: Request) -> None:
-        """It waits from now on."""
+        """A request joins the queue, whether it can be served or not."""
         self._arrive(self._rows[request.request_id])
 
     def can_ever_admit(self, request: Request) -> bool:

@@ -28,6 +28,8 @@ def record_max(
             raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
     rows = ContiguousPolicy(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
     memory = RecordedMemory(rows, requests, unit)
+    for request in requests:
+        memory.arrive(request)
     simulation = simulate(
         requests, policy=memory, max_model_len=max_model_len, saturated=True, progress=False
     )

@@ -28,7 +28,8 @@ class _Unpaged:
         if not record:
             return BaselineServer(memory, longest, seats, limits.budget)
         recorded = RecordedMemory(check_addressed(memory, self), requests)
-        return BaselineServer(recorded, longest, seats, limits.budget, recorded.finish)
+        told = recorded.finish, recorded.arrive
+        return BaselineServer(recorded, longest, seats, limits.budget, *told)
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
         """The memory itself, empty."""

@@ -1,6 +1,7 @@
 """What makes room for a sequence that does not fit: the usual changes, each with its number."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -13,8 +14,11 @@ MIB = 2**20
 CHUNKED_ABOVE = 32_768
 """V0 computes a longer maximum in chunks by default, 512 tokens a step."""
 
-MORE_GPUS = (2, 4, 8, 16)
+MORE_GPUS = (2, 4, 8)
 """How many times as many GPUs are tried."""
+
+DIVIDES = re.compile("(tensor|pipeline)-parallel-size")
+"""Flags that also leave more memory for the cache on each GPU; how much, the weights decide."""
 
 Alternative = tuple[str, Callable[[], Room]]
 """A flag, and the pool that it gives; UsageError if the model does not allow it."""
@@ -63,9 +67,12 @@ def fixes(
             found.append(Fix(flag, False, str(error)))
             continue
         reached = other.longest(tokens)
-        enough = reached >= tokens
-        words = f"{tokens:,} tokens fit" if enough else f"{reached:,} tokens fit"
-        found.append(Fix(flag, enough, f"{words}, in {other.blocks[0]:,} blocks"))
+        words = f"{reached:,} tokens fit, in {other.blocks[0]:,} blocks"
+        enough: bool | None = reached >= tokens
+        if DIVIDES.search(flag):
+            words += ", and more: the weights are divided as well"
+            enough = enough or None
+        found.append(Fix(flag, enough, words))
     return found + _fewer_activations(room, tokens)
 
 

@@ -90,6 +90,7 @@ START_LINES = (
     ),
     _line("num_gpu_blocks num_cpu_blocks", r"# \w+ blocks: <N>, # CPU blocks: <N>", "V0, to 0.10"),
     _line("num_gpu_blocks", r"# GPU blocks: <N>", "0.7, for V1"),
+    _line("tier_gb", r"Created mmap file .{1,400}? \(<F> GB\)", "V1, 0.33: the second tier"),
     _line("tokens", r"KV cache size: <N> tokens", "V1, 0.8 to 0.33"),
     _line(
         "max_model_len max_concurrency",
@@ -127,7 +128,7 @@ GIBIBYTES = {"total", "peak", "non_torch", "memory", "needed", "available"}
 GIBIBYTES |= {"device_free", "device_total", "requested"}
 """The figures in GiB: vLLM rounds them to two decimals, even where it prints "24.0"."""
 
-DECIMALS = {"gpu_memory_utilization", "max_concurrency"}
+DECIMALS = {"gpu_memory_utilization", "max_concurrency", "tier_gb"}
 WORDS = {"engine", "kv_cache_dtype", "kv_connector"}
 MOST = 2**53
 """A larger number of blocks, tokens or GPUs is a mistake, and is not believed."""

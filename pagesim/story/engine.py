@@ -34,7 +34,8 @@ class Engine:
     use ``gpu_blocks`` - 1. ``cpu_blocks`` are for swapping in V0, and a second tier in V1.
     ``options`` are fields of the engine's own ``SchedulerConfig``, ``CacheConfig`` and
     ``OffloadingConfig``; those of size are roomy if you leave them out. A request generates the
-    tokens 1,000,001, 1,000,002 and so on.
+    tokens 1,000,001, 1,000,002 and so on. ``record=False`` saves the time of recording, but the
+    engine then has no ``run``.
 
     UsageError or TypeError names what an engine does not know.
     """
@@ -49,7 +50,8 @@ class Engine:
     ) -> None:
         if engine not in _ENGINES:
             raise UsageError(f"engine must be 'v0' or 'v1', not {engine!r}")
-        if type(gpu_blocks) is int and type(cpu_blocks) is int:
+        record = options.pop("record", True)
+        if record and type(gpu_blocks) is int and type(cpu_blocks) is int:
             check_pool_size(gpu_blocks + cpu_blocks)  # before they are all made
         self._own = _ENGINES[engine](gpu_blocks, cpu_blocks, block_size, options)
         self.scheduler: Any = self._own.scheduler
@@ -57,10 +59,18 @@ class Engine:
         self.requests: dict[str, Any] = {}
         """All requests ever added, by name: V0's `SequenceGroup`, V1's `Request`."""
         self._words: dict[str, int] = {}
-        self._prompts = 0
-        self._recording = recording(self.scheduler)  # it ends with the engine
-        self.run: Timeline = self._recording.__enter__()
-        """The run so far, to step through."""
+        self._unused = 10_000
+        self._run: Timeline | None = None
+        if record:
+            self._recording = recording(self.scheduler)  # it ends with the engine
+            self._run = self._recording.__enter__()
+
+    @property
+    def run(self) -> Timeline:
+        """The run so far, to step through. UsageError if the engine is not recorded."""
+        if self._run is None:
+            raise UsageError("this engine is not recorded: make it with record=True")
+        return self._run
 
     def add(
         self, name: str, prompt: int | str | Iterable[int], max_tokens: int = 16, **options: Any
@@ -75,8 +85,8 @@ class Engine:
             raise UsageError(f"there is a request {name!r} already: each has a name of its own")
         tokens = self._tokens(prompt)
         self.requests[name] = self._own.add(name, tokens, max_tokens, options)
-        if isinstance(prompt, str):
-            self.run.annotate(tokens={token: word for word, token in self._words.items()})
+        if isinstance(prompt, str) and self._run is not None:
+            self._run.annotate(tokens={token: word for word, token in self._words.items()})
         return self.requests[name]
 
     def _tokens(self, prompt: int | str | Iterable[int]) -> list[int]:
@@ -84,16 +94,16 @@ class Engine:
             words = prompt.split()
             return [self._words.setdefault(word, len(self._words)) for word in words]
         if isinstance(prompt, int):
-            self._prompts += 1
-            first = 10_000 * self._prompts
+            first, self._unused = self._unused, self._unused + max(prompt, 1)
             return list(range(first, first + prompt))
         return list(prompt)
 
     def step(self) -> dict[str, int]:
         """Take a step; returns how many tokens of each request it computes."""
         computed = self._own.step()
-        for table, name in self._own.new_tables():
-            self.run.label(table, name)
+        if self._run is not None:
+            for table, name in self._own.new_tables():
+                self._run.label(table, name)
         return computed
 
     def steps(self, count: int) -> list[dict[str, int]]:
@@ -156,8 +166,7 @@ class Engine:
         names = list(self.requests) if name is None else [name]
         for one in names:
             self._request(one)
-        preempted = [event.moves for event in self.run if event.kind == "preempt"]
-        return sum(any(move.request in names for move in moves) for moves in preempted)
+        return sum(self._own.preemptions(self.requests[one]) for one in names)
 
     def __repr__(self) -> str:
         return f"<Engine: {len(self.waiting)} wait, {len(self.running)} run, {self.free} free>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ class V0Engine:
         limits = roomy(limits, limits.get("enable_chunked_prefill", False))
         self._now, self._next_id, self._sampled = 0.0, 0, 1_000_000
         self._goals: dict[str, int] = {}
+        self._preempted: Counter[str] = Counter()
         self._firsts: dict[str, Sequence] = {}
         self._named: dict[int, BlockTable] = {}
         self.scheduler = Scheduler(
@@ -51,7 +53,11 @@ class V0Engine:
 
     def step(self) -> dict[str, int]:
         self._now += 1
+        before = [(its, _num_computed(its)) for its in self.scheduler.running]
         metadata, outputs, _ = self.scheduler.schedule()
+        for group, computed in before:  # one that is preempted may return in the same step
+            if group not in self.scheduler.running or _num_computed(group) < computed:
+                self._preempted[group.request_id] += 1
         for scheduled, its in zip(outputs.scheduled_seq_groups, metadata, strict=True):
             for seq in scheduled.seq_group.get_seqs(SequenceStatus.RUNNING):
                 seq.data.update_num_computed_tokens(scheduled.token_chunk_size)
@@ -96,6 +102,9 @@ class V0Engine:
     def free(self) -> int:
         return self.scheduler.block_manager.get_num_free_gpu_blocks()
 
+    def preemptions(self, group: SequenceGroup) -> int:
+        return self._preempted[group.request_id]
+
     def tables(self, group: SequenceGroup) -> list[list[int]]:
         tables = self.scheduler.block_manager.block_tables
         seq = group.first_seq
@@ -107,3 +116,7 @@ class V0Engine:
 
 def _names(queue: Collection[SequenceGroup]) -> list[str]:
     return [group.request_id for group in queue]
+
+
+def _num_computed(group: SequenceGroup) -> int:
+    return sum(seq.get_num_computed_tokens() for seq in group.seqs)

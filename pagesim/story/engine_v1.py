@@ -81,6 +81,9 @@ class V1Engine:
     def free(self) -> int:
         return self._pool.get_num_free_blocks()
 
+    def preemptions(self, request: Request) -> int:
+        return request.num_preemptions
+
     def tables(self, request: Request) -> list[list[int]]:
         return list(self.scheduler.kv_cache_manager.get_block_ids(request.request_id))
 

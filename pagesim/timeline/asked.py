@@ -32,12 +32,13 @@ class Asked:
 def asked_of(subject: Any) -> Asked:
     """The settings of a scheduler, and the requests that it has already; nothing of others."""
     settings: dict[str, Json] = {}
-    for name in ("cache_config", "scheduler_config"):
-        config = getattr(subject, name, None)
+    configs = [getattr(subject, name, None) for name in ("cache_config", "scheduler_config")]
+    configs.append(getattr(getattr(subject, "connector", None), "config", None))
+    for config in configs:
         for each in fields(config) if is_dataclass(config) else ():
             value = getattr(config, each.name)
             if value is None or isinstance(value, bool | int | float | str):
-                settings[each.name] = value
+                settings.setdefault(each.name, value)
     if not settings:
         return Asked()
     queues = [getattr(subject, name, ()) for name in ("waiting", "running", "swapped")]

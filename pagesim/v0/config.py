@@ -56,8 +56,9 @@ class CacheConfig:
 class SchedulerConfig:
     """How much one step may compute, and what happens to a group that finds no room.
 
-    ``preemption_mode`` is "swap" or "recompute"; None is vLLM's own choice, which is recompute for
-    groups of one sequence. ``policy`` is "fcfs", or "priority": the smallest
+    ``preemption_mode`` is "swap" or "recompute". None is vLLM's own choice: it would swap a group
+    that counts as several sequences, but since 0.6.4 every group counts as one. So it recomputes,
+    and a group that has been forked cannot be. ``policy`` is "fcfs", or "priority": the smallest
     `SequenceGroup.priority` first. Priority with "swap" loses keys and values, as in vLLM; see
     `SchedulerOutputs.blocks_lost`. While other groups run, ``delay_factor`` holds prompts back
     until the oldest has waited that many times as long as the last step with prompts took.

@@ -28,6 +28,7 @@ from pagesim.v1.groups import cache_groups, check_groups
 class CacheConfig:
     """The pool of blocks, and which of them are cached.
 
+    ``num_gpu_blocks`` counts block 0, the null block, which no request can hold.
     ``sliding_window`` is a number of tokens, or None for full attention. A hybrid model has
     several ``groups`` of layers instead of the ``block_size`` and the window, and
     ``hash_block_size`` divides the block sizes of all groups; then ``block_size`` becomes the

@@ -56,7 +56,10 @@ def what_it_lacks(
     needed = count(tokens) if count else cdiv(tokens, cache.block_size)
     usable = cache.num_gpu_blocks - 1
     if needed > usable:
-        return f"needs {needed} blocks for its {num_tokens} tokens, and the pool has {usable}"
+        return (
+            f"needs {needed} blocks for its {num_tokens} tokens, and the pool has {usable} without "
+            "the null block"
+        )
     budget = config.max_num_batched_tokens
     if config.enable_chunked_prefill or num_computed_tokens:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import overload
 
 import numpy as np
@@ -156,6 +157,31 @@ class Workload(Sequence[Request]):
         return self._with(
             [replace(r, arrival_s=s) for r, s in zip(self.requests, arrivals, strict=True)]
         )
+
+    def split_samples(self, n: int) -> Workload:
+        """Return ``n`` requests of the same prompt in place of each, named as vLLM names them.
+
+        Since 0.6.4, vLLM serves ``n`` samples in this way: they share blocks only by prefix
+        caching. Prompts whose content is not known get hash ids, so that caching finds them alike.
+        """
+        check_int("n", n, minimum=1)
+        size = self.hash_block_tokens
+        unused = count(max((max(r.hash_ids, default=0) for r in self.requests), default=0) + 1)
+        split = []
+        for request in self.requests:
+            ids = request.hash_ids
+            if not (ids or request.token_ids):
+                ids = tuple(islice(unused, hash_blocks(request.prompt_tokens, size)))
+            split += [
+                replace(
+                    request,
+                    request_id=f"{request.request_id}_parallel_sample_{sample}",
+                    hash_ids=ids,
+                    hash_block_tokens=size,
+                )
+                for sample in range(n)
+            ]
+        return self._with(split)
 
     @property
     def hash_block_tokens(self) -> int:

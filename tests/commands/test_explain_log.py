@@ -1,6 +1,7 @@
 """`pagesim explain server.log`: the report first says what is wrong and what to change."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_a_healthy_log(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "fine.log"
     path.write_text("\n".join(v1(at, 2, 0, 9.0, generation=80) for at in range(0, 40, 10)))
     assert shell("explain", path).startswith("Nothing in 4 lines")
+
+
+def test_a_log_of_json(shell: Shell, log: Path) -> None:
+    """vLLM can log objects of JSON; they have no format, as recorded runs do."""
+    lines = [json.dumps({"level": "INFO", "message": line}) for line in log.read_text().split("\n")]
+    before = shell.answer("explain", log)["findings"]
+    log.write_text("\n".join(lines))
+    assert shell.answer("explain", log)["findings"] == before
 
 
 def test_a_compressed_log(shell: Shell, log: Path) -> None:

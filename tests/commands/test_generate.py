@@ -169,7 +169,7 @@ def test_what_could_not_be_answered_is_named_and_1(generate: Shell) -> None:
     assert lines[0] == f"0: ignored: {why}; raise --blocks, or lower --max-tokens"
     assert lines[1].startswith("1: ")
     lines = generate(*given, "--blocks", 4, "--engine", "v1", code=1).splitlines()
-    assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3;")
+    assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3 ")
     assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
     found = generate.answer(*given, "--blocks", 3, code=1)["answers"][0]
     assert (found["state"], found["why"]) == ("ignored", why)
@@ -255,7 +255,7 @@ def test_why_a_text_does_not_go_on_has_a_line_of_its_own(generate: Shell) -> Non
     given = "--prompt", "?a", "--engine", "v1", "--blocks", 2, "--max-tokens", 20, "--ignore-eos"
     text, why, _ = generate("walk", *given, code=1).splitlines()
     assert len(text) == 15
-    assert why.startswith("stuck: it needs 2 blocks for its 17 tokens, and the pool has 1;")
+    assert why.startswith("stuck: it needs 2 blocks for its 17 tokens, and the pool has 1 ")
 
 
 def test_blocks_that_stay_free_are_a_number(generate: Shell) -> None:

@@ -47,7 +47,7 @@ NAMES = {
     },
     "sweep": {"file": "grid", "output": "out"},
     "waste": {"file": "file slots", "output": "out", "words": "model gpu groups link"},
-    "whatif": {"output": "out", "words": "running waiting swapped cached request"},
+    "whatif": {"output": "out", "words": "running waiting swapped cached request groups"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
 whose files the command itself compares before it writes."""

@@ -1,6 +1,9 @@
 """`pagesim simulate`: JSON, tables, and one line for bad input."""
 
+import base64
 import csv
+import gzip
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -13,6 +16,7 @@ from pagesim.commands.waste import waste
 from pagesim.simulation import Limits, Paged, PagedV1
 from pagesim.timeline import load
 from tests.commands.runs import KEYS, SMALL, Shell, requests, run
+from tests.documents import Document
 
 pytestmark = pytest.mark.ch01
 
@@ -147,8 +151,9 @@ def test_who_waits_forever_in_v1_is_named(shell: Shell, tmp_path: Path) -> None:
     trace = requests(tmp_path / "never.csv", "0,4,2", "0,90,2", "0,4,2")
     out = tmp_path / "requests.csv"
     arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
-    why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
     value = shell.answer(*arguments, code=1)
+    why = value["waits_forever"]["1"]
+    assert "needs 6 blocks for its 90 tokens, and the pool has 3" in why
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
     text = shell(*arguments, code=1)
     assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in text
@@ -171,6 +176,9 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     assert value["page"] == str(page)
     both = page.read_text()
     assert "paged" in both and "v1" in both
+    for template in Document(both).texts["template"][:2]:
+        header = json.loads(gzip.decompress(base64.b64decode(template)).split(b"\n")[0])
+        assert header["clock"], "both can be kept in step by their clocks"
     assert '["CPU",9]' in record.read_text(), "the run of --policy"
     assert f"{page} plays the run." in shell(*arguments)
     assert len(page.read_text()) < len(both)

@@ -11,11 +11,13 @@ from pagesim.decision import next_step, what_if
 from pagesim.decision.decision import ADMITTED, IGNORED, PREEMPTED, RUNS, WAITS, YES
 
 STATES = 100
-"""Random states of each kind: 5 kinds are built, and 3 are reached by steps."""
+"""Random states of each kind: 7 kinds are built, and 3 are reached by steps."""
 
 KINDS: list[dict[str, Any]] = [
     {"engine": "v1"},
     {"engine": "v1", "policy": "priority", "watermark": 0.1},
+    {"engine": "v1", "groups": "full,window:8", "watermark": 0.1},
+    {"engine": "v1", "sliding_window": 8, "retention_interval": None},
     {"engine": "v0", "watermark": 0.1},
     {"engine": "v0", "preemption_mode": "swap", "num_cpu_blocks": 50},
     {"engine": "v0", "policy": "priority", "enable_prefix_caching": True},
@@ -43,6 +45,7 @@ def described(rng: random.Random, kind: dict[str, Any]) -> dict[str, Any]:
     options["cached"] = some(rng.randint(1, 2) if caches else 0, 4)
     options["swapped"] = some(rng.randint(0, 1) if "num_cpu_blocks" in kind else 0, 4)
     options["running"] = some(rng.randint(1, 4), 6)
+    used *= 1 + ("groups" in kind)
     options["blocks"] = used + rng.randint(0, 3) + (kind["engine"] == "v1")
     options["waiting"] = some(rng.randint(0, 3), 9)
     options["max_num_seqs"] = rng.choice((3, 4, 100))
@@ -172,6 +175,22 @@ def test_the_same_of_v0_with_groups_on_the_cpu() -> None:
     assert {ADMITTED, RUNS, WAITS, PREEMPTED} <= verdicts
 
 
+@pytest.mark.parametrize("name", ["v0", "v1"])
+def test_an_engine_that_is_being_recorded_can_be_asked(name: str) -> None:
+    engine = pagesim.Engine(name, gpu_blocks=9, block_size=4)
+    for each in "abc":
+        engine.add(each, 11)
+    engine.steps(3)
+    events, told = len(engine.run), [next_step(engine), next_step(engine.scheduler)]
+    assert len(engine.run) == events and told[0].checks == told[1].checks
+    engine.step()
+    assert list(told[0].after["running"]) == engine.running
+    assert list(told[0].after["waiting"]) == engine.waiting
+    assert set(told[0].run.at(-1).tables) == set(engine.run.at(-1).tables)
+    with pytest.raises(TypeError, match="Scheduler, or an Engine"):
+        next_step(3)
+
+
 def test_the_request_that_waits_forever_in_v1_is_dropped_by_v0() -> None:
     waits = what_if(4_790, waiting={"long": 100_000, "short": 20})
     check = waits.checks[-1]
@@ -197,6 +216,13 @@ def test_where_the_victim_queues() -> None:
     assert (swapped.request, swapped.queue) == ("c", "swapped")
     (least,) = what_if(14, **full, **late, policy="priority").preempted
     assert (least.request, least.blocks, least.queue, least.place) == ("b", 5, "waiting", 1)
+
+
+def test_the_error_of_an_engine_that_stops_is_told() -> None:
+    """V0 admits a prompt of 40 tokens by its window of 8, and then has no room for all of them."""
+    hidden = what_if(5, waiting={"a": 40}, engine="v0", block_size=4, sliding_window=8)
+    assert hidden.checks[-1].fits and not hidden.ok and "no free block" in str(hidden.error)
+    assert hidden.after == hidden.before and "stops" in str(hidden)
 
 
 def test_a_cached_prefix_counts_unless_somebody_holds_it() -> None:
@@ -227,6 +253,7 @@ def test_the_limits_of_a_step_are_named() -> None:
         ({"waiting": {"a": "9" * 17}}, "'a'|999"),
         ({"waiting": {"a": 5}, "cached": {"a": 5}}, "'a'"),
         ({"waiting": {"a": 5}, "request": "b"}, "'b'"),
+        ({"waiting": {"\ud800": 5}}, "ud800"),
         ({"swapped": {"a": 5}}, "'a'"),
         ({"swapped": {"a": 5}, "engine": "v0"}, "'a'"),
         ({"cached": {"a": 5}, "engine": "v0"}, "'a'"),

@@ -30,11 +30,13 @@ function boxes(css, ...texts) {
   });
 }
 
-// How large the letters of the smallest text of the picture are, in pixels.
+// How large the letters of the smallest text of the pictures are, in pixels.
 function smallestText() {
-  const scale = box(stages()).width / stages().viewBox.baseVal.width;
-  const texts = all(".ps-stage text").filter((t) => t.textContent);
-  return Math.min(...texts.map((t) => parseFloat(getComputedStyle(t).fontSize) * scale));
+  return Math.min(...all(".ps-stage, .ps-curve").flatMap((picture) => {
+    const scale = box(picture).width / picture.viewBox.baseVal.width;
+    const texts = all("text", picture).filter((t) => t.textContent);
+    return texts.map((t) => parseFloat(getComputedStyle(t).fontSize) * scale);
+  }));
 }
 
 // Pairs of things that lie on each other in a player, and what lies outside of its picture.
@@ -310,6 +312,9 @@ function ends(css) {
   motion.currentTime = motion.effect.getTiming().duration - 0.01;
   return [begin, middle(ghost), middle(all(css)[0])];
 }
+
+// The words that are carried to a block, and those of both blocks as they are seen until then.
+const carried = () => [".ps-ghosts >", ".past >"].map((css) => all(`${css} .ghost.whole`).map((g) => said(all("text", g))));
 
 // -- a film, and two runs ------------------------------------------------------------------------
 

@@ -235,3 +235,30 @@ def test_a_words_way_by_a_finger(page: Page) -> None:
     page.until("return document.querySelectorAll('.ps-cell[aria-pressed=true]').length === 1")
     assert page.look("traced") == 3
     assert page.text(".ps-detail").startswith("\u201cfathers\u201d is token 7 of s1")
+
+
+def test_a_followed_block_underlines_no_sequence(page: Page) -> None:
+    """Block 1 and sequence 1 have the same number."""
+    for run in (scenes.small(), scenes.busy(40)):
+        page.show(run, len(run) - 1)
+        page.choose(1)
+        assert page.all(".ps-stage .picked") == []
+        page.one(".ps-stage .name").click()
+        assert len(page.all(".ps-stage .picked")) == 1
+
+
+def test_only_the_tables_that_a_step_changes_are_framed(page: Page) -> None:
+    """A prefix that is found is in two tables, of which one is new."""
+    story = pagesim.Story(gpu_blocks=8, block_size=2, caching=True)
+    story.arrive("a b c d e").write("f")
+    story.arrive("a b c d x")
+    page.show(story.run, story.run.find(kind="hit")[0] + 1)
+    first, second = page.look("boxes", ".ps-stage .name")
+    in_tables = [f for f in page.look("boxes", ".over .frame") if f["right"] < head_of_pool(page)]
+    assert in_tables
+    assert all(frame["y"] > second["y"] > first["y"] for frame in in_tables)
+
+
+def head_of_pool(page: Page) -> float:
+    """Where the pool begins: all to the left of it is tables."""
+    return float(page.look("boxes", ".ps-stage .heading", "GPU pool")[0]["left"])

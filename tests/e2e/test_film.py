@@ -1,7 +1,10 @@
 """An x-ray as a film: what a program reads lights up, and m, \u2113 and acc move."""
 
+import pytest
+
 import pagesim
 from tests.e2e.browser import Page
+from tests.e2e.test_themes import hard_to_read
 from tests.timeline.test_film import READS, story
 
 
@@ -16,6 +19,47 @@ def test_a_film(page: Page) -> None:
     assert page.look("dials")[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
     assert "program (0, 0), head 1 reads 1 key" in page.text(".ps-caption")
     assert page.console() == []
+
+
+def test_the_reads_of_a_program_have_one_scale(page: Page) -> None:
+    """A weight of 0.02 is pale, although it is the largest of its load."""
+    weak = READS[1]._replace(weights=[0.02])
+    page.show(story().run.film([READS[0], weak]), 2)
+    assert page.look("shades") == ["lit lit-0"]
+    page.show(story().run.film([READS[0], weak._replace(head=2)]), 2)
+    assert page.look("shades") == ["lit lit-4"], "another head has a scale of its own"
+
+
+def test_only_the_words_of_the_reader_are_shaded(page: Page) -> None:
+    """A shared block is in two tables; one of them is read through."""
+    found = story()
+    found.writers[0].fork()
+    page.show(found.run.film(READS), 1)
+    css = ".ps-stage .under .lit[height='17']"
+    heads = page.look("boxes", ".ps-stage .name")
+    assert [head["says"] for head in heads] == ["s0: 3 tokens", "s1: 3 tokens"]
+    shaded = page.look("boxes", css)
+    assert len(shaded) == 2
+    assert all(heads[0]["y"] < shade["y"] < heads[1]["y"] for shade in shaded)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_shade_keeps_the_colour_of_its_sequence(page: Page, theme: str) -> None:
+    """It is paler the less it counts, never of another hue, and its words stay readable."""
+    page.dark(theme == "dark")
+    run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention")
+    page.show(run, 1)
+    looks = page.js("""
+        return [...document.querySelectorAll('.ps-stage :is(.lit, .rest)')].map((node) => {
+          const look = getComputedStyle(node);
+          return [look.fill, look.stroke, +look.opacity];
+        })""")
+    paper = page.js("return getComputedStyle(document.body).backgroundColor")
+    assert {look[0] for look in looks} == {paper} and {look[1] for look in looks} == {"none"}
+    assert len({look[2] for look in looks}) > 2
+    assert hard_to_read(page) == []
+    bars = [bar["right"] - bar["left"] for bar in page.look("boxes", ".ps-cell .weight")]
+    assert bars[0] < bars[2] < bars[1]
 
 
 def test_a_word_names_the_program_that_reads_it(page: Page) -> None:

@@ -99,6 +99,45 @@ def test_on_a_phone_the_words_are_readable(page: Page) -> None:
         assert wide <= 400, name
 
 
+@pytest.mark.parametrize("width", [360, 480, 600, 620, 768, 900, 1000, 1050, 1240, 1280, 1920])
+def test_no_text_is_smaller_than_11_pixels(page: Page, width: int) -> None:
+    page.size(width, 900)
+    pair = pagesim.compare(scenes.scheduled(), rows())
+    for run in (scenes.small(), attention(), scenes.busy(30), rows(), scenes.scheduled(40), pair):
+        page.show(run, address="step=12")
+        assert page.look("smallestText") >= 11, run
+        assert page.js("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [400, 1000])
+def test_the_picture_stays_where_it_is(page: Page, width: int) -> None:
+    """However long a caption is: else the eye loses what has changed."""
+    page.size(width, 900)
+    for run in (scenes.small(), scenes.scheduled(), rows(), scenes.by_chance(3, True, 120)):
+        page.show(run)
+        tops = page.js("""
+            const stage = document.querySelector('.ps-stage');
+            return [...Array(pagesimPlayer.steps + 1).keys()].map((step) => {
+              pagesimPlayer.goto(step);
+              return Math.round(stage.getBoundingClientRect().top);
+            });""")
+        assert len(set(tops)) == 1, run
+
+
+@pytest.mark.parametrize("width", [1000, 1400])
+def test_the_pictures_of_a_pair_stay_where_they_are(page: Page, width: int) -> None:
+    page.size(width, 900)
+    page.show(pagesim.compare(scenes.scheduled(), rows()), address="")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    tops = page.js("""
+        const stage = document.querySelector('.ps-stage');
+        return [...Array(pagesimPair.steps + 1).keys()].map((step) => {
+          pagesimPair.goto(step);
+          return Math.round(stage.getBoundingClientRect().top);
+        });""")
+    assert max(tops) - min(tops) <= 1
+
+
 def test_headings_keep_their_distance(page: Page) -> None:
     page.size(400, 860)
     page.show(scenes.small(), 1)
@@ -116,7 +155,7 @@ def test_controls_and_stage_fit_a_laptop(page: Page, name: str) -> None:
 def test_a_turned_phone_is_laid_out_again(page: Page) -> None:
     page.size(860, 400)
     page.show(scenes.small(), 4)
-    assert (page.data("units"), page.data("upright")) == ("860", "false")
+    assert (page.data("units"), page.data("upright")) == ("820", "false")
     page.size(400, 860)
     page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
     assert page.step == 4

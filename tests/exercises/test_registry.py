@@ -51,7 +51,7 @@ def test_the_reference_passes_whatever_seed_grades(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize(
     ("exercise", "name"),
-    [(e, name) for e in ALL for name in [*e.mistakes][: None if NIGHTLY else 3]],
+    [(e, name) for e in ALL for name in [*e.mistakes][: None if NIGHTLY else 2]],
     ids=lambda value: getattr(value, "number", value),
 )
 def test_a_wrong_answer_fails_where_its_misconception_shows(exercise: Exercise, name: str) -> None:

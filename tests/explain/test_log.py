@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from pagesim.explain.log_meaning import meanings
+from pagesim.explain.log_story import story_of
 from tests.explain.logs import found, only, tokens, v0, v1
 
 pytestmark = pytest.mark.ch10
@@ -87,6 +89,17 @@ def test_other_reasons_for_a_stall() -> None:
     assert "Only the last line" in only(*pool[:1], v1(0, 0, 2, 0.0)).detail
 
 
+def test_what_is_no_loop() -> None:
+    """One long prompt, and many prompts with an output of one token each."""
+    times = range(0, 50, 10)
+    long = [v1(at, 1, 0, 99.0, prompt=300) for at in times]
+    assert found(*tokens(16_000), *long) == []
+    many = [v1(at, 1, 0, 9.0, prompt=9_000) for at in times]
+    assert found(*tokens(16_000), *many) == []
+    again = [v1(at, 1, 0, 99.0, prompt=9_000) for at in times]
+    assert [one.quirk for one in found(*tokens(16_000), *again)] == ["w10"]
+
+
 def test_silence() -> None:
     """V1 logs one line of a stall: what follows it, or nothing, says how long it was."""
     before = v1(0, 1, 0, 3.0, generation=9)
@@ -120,6 +133,9 @@ def test_an_ignored_prompt() -> None:
     assert one.steps == (2, 3)
     assert "75,008" in one.detail and "512 are the tokens of one step" in one.detail
     assert "--max-model-len 75008" in one.change
+    length = "Maximum concurrency for 80000 tokens per request: 0.95x"
+    assert "gnored" in only(pool, length, IGNORED).title
+    assert "never fit" in only(pool, length).title
     assert "one step" not in only(pool, IGNORED.replace("512", "80000")).detail
     assert only(IGNORED).change
     limit = "Input prompt (5000 tokens) is too long and exceeds limit of 4096"
@@ -134,7 +150,7 @@ def test_preemptions() -> None:
         v1(10, 8, 1, 99.0, preemptions=4, generation=9),
         v1(20, 7, 2, 99.0, preemptions=3, generation=9),
     )
-    assert "7" in one.title and one.steps == (2, 3) and "at most 9 ran" in one.change
+    assert "7" in one.title and one.steps == (2, 3) and "--max-num-seqs 7 " in one.change
     older = [v1(at, 9 - at // 10, at // 10, 99.0, generation=9) for at in range(0, 40, 10)]
     assert "probably" in only(*older).title
     assert found(*older[:2]) == []
@@ -146,6 +162,8 @@ def test_requests_wait_beside_room() -> None:
     assert "max_num_seqs is 16" in one.detail and "--max-num-seqs above 16" in one.change
     assert "does not say" in only(*lines).detail
     assert found("non-default args: {'max_num_seqs': 64}", *lines) == []
+    lost = [v1(at, 16, 5, 90.0, prompt=9, generation=99, preemptions=1) for at in range(0, 40, 10)]
+    assert "preempted" in only(*lost).title
     blocked = [v1(0, 4, 0, 90.0, generation=9)]
     blocked += [v1(at, 1, 14, 76.5, generation=5) for at in range(10, 50, 10)]
     one = only(*tokens(76_640), *blocked)
@@ -177,6 +195,8 @@ def test_nothing_is_found() -> None:
     old = v0(1, 0, 5.0).replace("prompt throughput: 0.0", "prompt throughput: 80.0")
     assert "prefix cache" in only(*[old, rates.format("0.00")] * 3).title
     assert found(*[old, rates.format("21.43")] * 3) == []
+    cpu = rates.format("0.00").replace("CPU: 0.00", "CPU: 90.00")
+    assert found(*[old, cpu] * 3) == []
 
 
 def test_blocks_without_requests() -> None:
@@ -190,6 +210,8 @@ def test_blocks_without_requests() -> None:
 def test_the_second_tier() -> None:
     failed = "Failing 3 request(s) due to KV load failure (failure_policy=fail, 512 tokens)"
     assert only(failed).quirk == "o12"
+    slow = "cudaHostRegister failed (code=1): transfers may be slower (unpinned DMA)"
+    assert "not pinned" in only(slow).title
     lines = [v1(at, 1, 0, 5.0, prompt=100, generation=9, external=0) for at in range(0, 40, 10)]
     assert only(*lines).quirk == "o06"
     hit = [v1(at, 1, 0, 5.0, prompt=100, generation=9, external=3.0) for at in range(0, 40, 10)]
@@ -232,3 +254,29 @@ def test_refusals_of_the_server() -> None:
 def test_a_healthy_server() -> None:
     lines = [v1(at, 5, 0, 30.0, prompt=90, generation=80, hits=40) for at in range(0, 90, 10)]
     assert found(*tokens(76_640, 8_192), *lines, v1(100, 0, 0, 0.0, hits=40)) == []
+
+
+def test_meanings() -> None:
+    """The kinds of lines that are there, in their order, with what follows from them."""
+    lines = [
+        "Chunked prefill is enabled with max_num_batched_tokens=8192.",
+        "Available KV cache memory: 10.0 GiB",
+        *tokens(163_840, 131_072),
+        "Created mmap file /dev/shm/vllm_offload_7.mmap (13.11 GB)",
+        v1(0, 4, 1, 66.7, generation=9, hits=36.5, preemptions=2),
+        "KV Transfer metrics: vllm:kv_offload_load_bytes=536870912, vllm:kv_offload_load_time=0.02",
+    ]
+    rows = meanings(story_of(lines))
+    assert [line for line, _, _ in rows] == sorted(line for line, _, _ in rows)
+    found_rows = {name: text for _, name, text in rows}
+    assert "16 steps" in found_rows["chunked prefill"]
+    assert "10,239 are usable" in found_rows["size of the cache"]
+    assert "64.0 KiB a token" in found_rows["size of the cache"]
+    assert "1.25 requests of exactly 131,072" in found_rows["maximum concurrency"]
+    assert "200,0" in found_rows["second tier"]
+    assert "6,829 blocks" in found_rows["KV cache usage"]
+    assert "36.5 %" in found_rows["Prefix cache hit rate"]
+    assert "2 in all" in found_rows["Preemptions"]
+    assert "26.8 GB/s" in found_rows["KV transfers"]
+    old = {name for _, name, _ in meanings(story_of([v0(1, 2, 50.0)]))}
+    assert "no line" not in old and "KV cache usage" in old

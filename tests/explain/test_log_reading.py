@@ -12,6 +12,7 @@ from pagesim.explain import log_reading
 from pagesim.explain.log import explain_file, explain_log
 from pagesim.explain.log_reading import MOST_BYTES, clock, log_lines, seconds_between
 from pagesim.explain.log_stats import stats_of
+from pagesim.explain.log_story import story_of
 from tests.explain.logs import only, tokens, v0, v1
 
 pytestmark = pytest.mark.ch10
@@ -33,11 +34,16 @@ STUCK = [v1(0, 0, 2, 0.0), v1(10, 0, 2, 0.0)]
         "vllm-1  | 2026/07/28 06:41:09 ",
         '{"asctime": "2026-07-28 06:41:09,000", "levelname": "INFO", "message": "',
         "\ufeff\t ",
+        "\x1b[1mIN BOLD\x1b[0m ",
         "é".encode("latin-1").decode("utf-8", "surrogateescape"),
     ],
 )
 def test_what_stands_before_the_message(head: str) -> None:
     lines = [head + line.partition("] ")[2] for line in STUCK]
+    if "BOLD" in head:
+        lines = [
+            line.replace(": ", ":\x1b[1;32m ").replace(" reqs", "\x1b[0m reqs") for line in lines
+        ]
     one = only(*lines)
     assert one.cost == {"requests starving": 2}
     encoded = [line.encode("utf-8", "surrogateescape") for line in lines]
@@ -179,3 +185,5 @@ def test_shuffled_pieces(seed: int) -> None:
 def test_many_engines() -> None:
     lines = (v1(0, 0, 1, 0.0, engine=number) for number in range(5_000))
     assert len(explain_log(lines)) == 16
+    more = (v1(0, 0, 1, 0.0, engine=number) for number in range(5_000))
+    assert len(story_of(more).engines) < 5_000

@@ -25,6 +25,7 @@ from pagesim.figures.slim import slim
 from pagesim.figures.style import Picture
 from tests.figures.charts import fill, overlapping, places, rectangles, shown
 
+LONG = "PAGESIM_LONG" in os.environ  # make nightly
 CALLED = sorted(BOOK)
 
 
@@ -69,7 +70,7 @@ def test_every_text_is_legible_on_a_light_and_on_a_dark_page(drawn: tuple[str, P
             assert seen >= 4.5, (text.get_text(), ink, paper)
 
 
-@pytest.mark.parametrize("name", CALLED if "PAGESIM_LONG" in os.environ else CALLED[::5])
+@pytest.mark.parametrize("name", CALLED if LONG else CALLED[::9])
 def test_a_picture_has_the_same_bytes_each_time(name: str) -> None:
     first, again = (image_bytes(BOOK[name](), ".svg") for _ in range(2))
     assert slim(first) == slim(again)
@@ -106,7 +107,7 @@ def test_slim_keeps_every_shape_and_both_looks(name: str) -> None:
     assert used == set(re.findall(r"\.(c\d+) \{", light))
 
 
-@pytest.mark.parametrize("part", HERE)
+@pytest.mark.parametrize("part", HERE if LONG else [*HERE][::3])
 def test_a_map_lights_one_part(part: str) -> None:
     for figure in (here(part=part), server(here=part)):
         lit = [box for box in rectangles(figure) if fill(box) == LOOK]

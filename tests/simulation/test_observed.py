@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -50,7 +51,9 @@ def run(workload: Workload, slots: int, **options: Any) -> Simulation:
     return pagesim.simulate(workload, pool=slots, progress=False, **options)
 
 
-STREAM = pagesim.workload.sharegpt_like(25, seed=3)
+LONG = "PAGESIM_STREAMS" in os.environ  # make nightly
+MANY = pagesim.workload.sharegpt_like(25, seed=3)
+STREAM, POOL = (MANY, 3000) if LONG else (pagesim.workload.sharegpt_like(12, seed=3), 1500)
 CASES: dict[str, dict[str, Any]] = {
     "plain": {},
     "asynchronous": {"async_scheduling": True},
@@ -60,9 +63,9 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def served(**options: Any) -> Simulation:
-    options = {"policy": "v1", "pool": 3000, "progress": False} | options
-    return pagesim.simulate(STREAM, **options)
+def served(stream: Workload = STREAM, **options: Any) -> Simulation:
+    options = {"policy": "v1", "pool": POOL, "progress": False} | options
+    return pagesim.simulate(stream, **options)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -92,7 +95,9 @@ def test_a_router_knows_at_the_end_what_is_cached(name: str) -> None:
 
 
 def test_the_second_tier_is_heard_of_as_well() -> None:
-    plain, seen = (served(cpu_blocks=100, kv_events=told) for told in (False, True))
+    plain, seen = (
+        served(MANY, pool=3000, cpu_blocks=100, kv_events=told) for told in (False, True)
+    )
     assert seen.kv_events is not None and seen.tier is not None
     heard, copied = seen.kv_events.summary(), seen.tier.summary()
     assert heard["stored"]["CPU"] == copied["blocks_out"] > 100

@@ -259,3 +259,12 @@ def test_a_request_waits_from_its_arrival_on() -> None:
         assert clock[max(before - 1, 0)] >= asked[number].arrival_s or not before
     busy = [state.queues for state in iterations(run)]
     assert sum(len(q.waiting) + len(q.running) for q in busy[:2]) <= 2, "not all from the start"
+
+
+def test_a_request_waits_only_once_it_has_arrived() -> None:
+    apart = [Request(f"r{i}", 10.0 * i, 4, 3) for i in range(3)]
+    run = simulate(apart, policy="max", pool=64, max_model_len=16, record=True, progress=False)
+    assert run.timeline is not None
+    waiting = [len(run.timeline.at(step).queues.waiting) for step in range(len(run.timeline) + 1)]
+    assert max(waiting) == 1, "one has left before the next one comes"
+    assert run.timeline.find(kind="arrive")[1] > run.timeline.find(kind="finish")[0]

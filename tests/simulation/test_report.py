@@ -111,7 +111,7 @@ def test_hits_and_reasons_are_in_the_rows_of_requests() -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in request_rows(run.requests)]
     assert [row["hit_tokens"] for row in rows] == [0, 512, 0]
     assert [row["state"] for row in rows] == ["finished", "finished", "stuck"]
-    assert rows[2]["why"] == "it needs 69 blocks for its 1100 tokens, and the pool has 65"
+    assert "needs 69 blocks for its 1100 tokens, and the pool has 65" in rows[2]["why"]
     old = simulate(requests, enable_prefix_caching=True, pool=1056, progress=False)
     assert list(old.requests.hits) == [0, 512, 0]
     assert old.requests.why[2].startswith("it needs 69 blocks, and the pool has 66")

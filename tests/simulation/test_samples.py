@@ -10,7 +10,7 @@ from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.workload import Request
+from pagesim.workload import Request, Workload
 
 
 def served(n: int, **keywords: Any) -> pagesim.Simulation:
@@ -91,3 +91,38 @@ def test_more_samples_than_a_step_has_tokens_are_served_if_none_decodes(
     options = {"enable_chunked_prefill": True, "num_cpu_blocks": 9, "progress": False}
     run = pagesim.simulate([Request("a", 0.0, 3, output)], samples=3, **limits, **options)
     assert (run.requests.num_finished, run.requests.num_ignored) == (served_, 1 - served_)
+
+
+def test_vllm_chooses_to_recompute_one_sequence_and_to_swap_several() -> None:
+    for n, mode, cpu in ((1, "recompute", 0), (2, "swap", 40)):
+        chosen, given = (
+            served(n, pool=60, num_cpu_blocks=cpu, preemption_mode=each, fast_forward=False)
+            for each in (None, mode)
+        )
+        assert chosen.preemptions > 0
+        assert (chosen.waste.seconds == given.waste.seconds).all()
+        assert chosen.summary() == given.summary()
+
+
+def test_split_samples_are_requests_that_share_by_content_alone() -> None:
+    alone = Workload("one", "made up", (Request("a", 0.0, 40, 6), Request("b", 0.0, 30, 3)))
+    split = alone.split_samples(3)
+    assert [one.request_id for one in split[:3]] == [f"a_parallel_sample_{i}" for i in range(3)]
+    assert [one.prompt_tokens for one in split] == [40, 40, 40, 30, 30, 30]
+    given = {"pool": 800, "block_size": 4, "max_model_len": 64}
+    shared = pagesim.simulate(alone, samples=3, **given)
+    apart = pagesim.simulate(split, **given)
+    found = pagesim.simulate(split, policy="v1", **given)
+    assert apart.waste.at(0).token == 3 * 70 > shared.waste.at(0).token == 70
+    assert sum(apart.requests.hits) == 0 < sum(found.requests.hits) == 2 * (36 + 28)
+
+
+def test_split_samples_keep_what_is_known_of_their_prompts() -> None:
+    known = Request("a", 0.0, 3, 1, token_ids=(1, 2, 3))
+    hashed = Request("b", 0.0, 5, 1, hash_ids=(7, 8), hash_block_tokens=4)
+    plain = Request("c", 0.0, 9, 1)
+    split = Workload("mixed", "made up", (known, hashed, plain)).split_samples(2)
+    assert [one.token_ids for one in split[:2]] == [(1, 2, 3)] * 2
+    assert [one.hash_ids for one in split[2:]] == [(7, 8)] * 2 + [(9, 10, 11)] * 2
+    with pytest.raises(pagesim.UsageError, match="n must be at least 1"):
+        split.split_samples(0)

@@ -16,7 +16,7 @@ from tests.simulation.ledger import Clock, Ledger
 LONGEST, PER_HASH = 48, 4
 """A hash id stands for 4 tokens, so that short prompts can begin alike."""
 
-CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "80"))
+CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "55"))
 
 
 def some_requests(r: random.Random, longest_prompt: int) -> list[Request]:

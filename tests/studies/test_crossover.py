@@ -1,13 +1,16 @@
 """Loading against computing: the constants of a published arithmetic, an issue, and the limits."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from pagesim.errors import UsageError
 from pagesim.simulation import Roofline
 from pagesim.sizing.link import LINKS
+from pagesim.studies import crossover as study
 from pagesim.studies.crossover import (
     LENGTH,
     LoadOrCompute,
@@ -15,7 +18,6 @@ from pagesim.studies.crossover import (
     crossover,
     rate,
     report,
-    served,
     table,
 )
 
@@ -102,12 +104,20 @@ def test_an_issue_of_lmcache_is_explained() -> None:
     assert grouped.expected(speed) > 2 * grouped.alone
 
 
+@pytest.fixture(autouse=True, scope="module")
+def served_once() -> Iterator[None]:
+    """The test of the simulation and the report have the same runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "served", cache(study.served))
+        yield
+
+
 def test_simulated_a_slow_link_makes_a_tier_slower_than_none() -> None:
-    it, alone = Measured(), served(None)
+    it, alone = Measured(), study.served(None)
     tokens = sum(each.prompt_tokens for each in alone.workload)
     assert tokens / alone.seconds == pytest.approx(it.prefilled, rel=0.01)
     assert sum(alone.requests.hits) == 0
-    slow, fast = served("pcie3"), served("pcie5")
+    slow, fast = study.served("pcie3"), study.served("pcie5")
     assert rate(slow) < 0.6 * rate(alone) < rate(alone) < rate(fast)
     for run in (slow, fast):
         assert run.tier is not None
@@ -138,5 +148,5 @@ def test_the_report_has_the_crossovers_and_the_issue() -> None:
     for name, numbers in TABLE.items():
         assert name in text and f"{numbers[4]:,}" in text and f"{numbers[5]:,}" in text
     it = Measured()
-    for number in (it.alone, it.tiered, it.expected(25e9), rate(served("pcie4"))):
+    for number in (it.alone, it.tiered, it.expected(25e9), rate(study.served("pcie4"))):
         assert f"{number:.2f}" in text

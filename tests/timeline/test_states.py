@@ -14,7 +14,7 @@ from tests.timeline.random_calls.tables import TableRun
 from tests.timeline.runs import SOURCES, comparable, watched
 
 SEEDS = st.integers(0, 2**32 - 1)
-EXAMPLES = int(os.environ.get("PAGESIM_STATES", "6"))
+EXAMPLES = int(os.environ.get("PAGESIM_STATES", "4"))
 """`make nightly` has 300."""
 FAST = settings(max_examples=EXAMPLES, derandomize=True)
 STEPS = 50

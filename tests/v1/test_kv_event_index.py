@@ -14,7 +14,7 @@ from pagesim.v1 import (
 from pagesim.v1.kv_event_index import RouterIndex
 from tests.v1.routers import CACHES, Engine
 
-RUNS = max(1, int(os.environ.get("PAGESIM_V1_EXAMPLES", "12")) // 4)
+RUNS = max(1, int(os.environ.get("PAGESIM_V1_EXAMPLES", "8")) // 4)
 """Of 150 operations each, for every cache; `make nightly` sets it."""
 
 

@@ -12,7 +12,7 @@ from pagesim.v1 import KVCacheManager, Request, RequestStatus
 from tests.v1.world import Memory, check, everything
 
 SIZE, BLOCKS, LONGEST = 2, 12, 40
-EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "8"))
 """Of 50 operations each, for every machine; `make nightly` sets it."""
 TOKENS = st.lists(st.sampled_from([-1, -2]), min_size=1, max_size=14)
 PICK = st.integers(0, 99)

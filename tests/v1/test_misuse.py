@@ -18,7 +18,7 @@ from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestS
 from tests.v1.scenes import SIZE, serving, text
 from tests.v1.world import everything, request_state
 
-CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
+CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "8"))
 """`make nightly` sets the variable."""
 PROMISED = (TypeError, ValueError, AssertionError, RuntimeError)
 """UsageError is two of them; RuntimeError is a queue's and a scheduler's."""

@@ -16,11 +16,11 @@ from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import V1_GROUPS, V1_OFFLOAD, lines_of
 from tests.v1.world import refused
 
-GROUPS = V1_GROUPS if "PAGESIM_V1_EXAMPLES" in os.environ else V1_GROUPS[1::4]
+NIGHTLY = "PAGESIM_V1_EXAMPLES" in os.environ
+PLAIN = [path for path in RECORDINGS if not path.name.startswith("free_queue")]
 TIERS = [path for path in V1_OFFLOAD if "_scheduler" in path.name]
-TIERS = TIERS if "PAGESIM_V1_EXAMPLES" in os.environ else TIERS[:2]
-"""`make nightly` takes all of both."""
-PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")] + GROUPS + TIERS
+"""Of each kind `make nightly` takes all, `make test` a part."""
+PLAYED = [*PLAIN, *V1_GROUPS, *TIERS] if NIGHTLY else [*PLAIN[::2], *V1_GROUPS[1::4], TIERS[1]]
 
 
 def recorded(path: Path, skip: int = 0) -> list[tuple[Timeline, list[tuple[int, State]]]]:

@@ -1,5 +1,6 @@
 """Whatever differs from a recording of the real vLLM 0.33.0 is told, where it does."""
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from tests.commands.runs import Shell, run
 from tests.replay.recordings import DATA_V1 as DATA
 from tests.replay.recordings import V1 as RECORDINGS
 from tests.replay.recordings import V1_GROUPS, V1_OBSERVED, lines_of, write
+
+LONG = "PAGESIM_V1_EXAMPLES" in os.environ  # make nightly
 
 
 def changed(value: Any) -> Any:
@@ -28,7 +31,7 @@ def changed(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     "path",
-    [*RECORDINGS[1::2], *V1_GROUPS[::4], *V1_OBSERVED],
+    [*RECORDINGS[1 :: 2 if LONG else 4], *V1_GROUPS[::4], *V1_OBSERVED],
     ids=lambda path: path.name.split(".")[0],
 )
 def test_each_kind_of_change_is_told(path: Path, tmp_path: Path) -> None:
@@ -120,6 +123,6 @@ def test_the_command_plays_a_run_of_pages_and_no_queue_alone(
     assert "part 1 of 1" in Shell(capsys)("replay", pages, "-o", out)
     assert "scheduler-async_bs4-138.jsonl.gz, part 1 of 1" in out.read_text()
     assert run("replay", queue, "-o", out) == 2
-    for path in V1_GROUPS[::5]:
+    for path in V1_GROUPS[:: 5 if LONG else 10]:
         Shell(capsys)("replay", path, "-o", out)
         assert path.name in out.read_text()

@@ -13,7 +13,7 @@ from tests.commands.runs import requests
 from tests.workload.test_files import BAILIAN
 from tests.workload.test_files import rows as rows_of
 
-EXAMPLES = int(os.environ.get("PAGESIM_HOSTILE", "60"))
+EXAMPLES = int(os.environ.get("PAGESIM_HOSTILE", "40"))
 GOOD = (
     b"arrival_s,prompt_tokens,output_tokens\n0,374,44\n4.315,396,109\n",
     b"arrival_s,prompt_tokens,output_tokens,hash_ids_512\n0,1100,5,0 1 2\n0.5,512,1,0\n",

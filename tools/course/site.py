@@ -27,6 +27,8 @@ from tools.course.pictures import inlined
 EXERCISES = NOTEBOOKS / "exercises"
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
 HERE = Path(__file__).parent
+NARROW = 34
+"""Letters of code that fit the width of a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,14 @@ class MathRenderer(IPythonRenderer):
         return str(convert(body))
 
     def block_math(self, body: str) -> str:
-        return str(convert(body, display="block"))
+        return str(convert(body, display="block")).replace("<math ", '<math tabindex="0" ', 1)
 
 
 def markdown(source: str) -> str:
     """Markdown to HTML, with MathML for what is between dollars."""
     renderer = MathRenderer(escape=False, exclude_anchor_links=True)
-    return MarkdownWithMath(renderer=renderer).render(source)
+    html = MarkdownWithMath(renderer=renderer).render(source)
+    return str(html).replace("<pre>", '<pre tabindex="0">')  # what scrolls, by the keyboard too
 
 
 def read(path: Path) -> Chapter:
@@ -103,20 +106,27 @@ def page(template: str, sheet: str = "site.css", **fields: Any) -> str:
         "markdown": markdown,
         "code": Highlight2HTML(pygments_lexer="ipython3"),
         "terminal": ansi2html,
+        "scrolls": scrolls,
     }
     style = (HERE / sheet).read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, **fields)
 
 
+def scrolls(text: str) -> str:
+    """The attribute of what may be wider than a phone: the keyboard can then scroll it."""
+    wide = max(map(len, text.splitlines()), default=0) > NARROW
+    return ' tabindex="0"' if wide else ""
+
+
 def navigation(chapter: Chapter, chapters: list[Chapter]) -> str:
-    """Links to the previous chapter, to all, and to the next."""
+    """Links to the previous chapter, to all, and to the next; the page calls them what they are."""
     place = chapters.index(chapter)
     links = ['<a href="index.html">All chapters</a>']
     if place > 0:
         links.insert(0, _link(chapters[place - 1], "prev", "\N{LEFTWARDS ARROW} {}"))
     if place + 1 < len(chapters):
         links.append(_link(chapters[place + 1], "next", "{} \N{RIGHTWARDS ARROW}"))
-    return f"<nav>{' '.join(links)}</nav>"
+    return " ".join(links)
 
 
 def _link(chapter: Chapter, relation: str, words: str) -> str:

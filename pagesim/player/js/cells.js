@@ -1,6 +1,7 @@
 // The pools: one cell per block, repainted only when its look changes.
 
 import { chunkGap } from "./layout.js";
+import { inkOn, paleness } from "./marks.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
 import { nameText, short } from "./text.js";
@@ -163,15 +164,19 @@ export class Cells {
     if (ticks) fills.next({ d: ticks, class: "ticks", fill: "none" });
   }
 
-  /** What a mark says about each slot. */
+  /** What a mark says about each slot: its colour is as full as its share, and in a strip a bar is as long. */
   shade({ fills }, lit) {
     const { w, h, detail } = this.stage.layout.cell,
-      high = h / lit.length;
-    lit.forEach((strong, i) => {
-      if (strong === undefined) return;
-      const d = detail === 3 ? box((i * w) / lit.length, 0, w / lit.length, h) : box(0, h - (i + 1) * high, w, high);
-      fills.next({ d, class: `lit lit-${strong}` });
-    });
+      high = h / lit.length,
+      wide = w / lit.length,
+      put = (d, name) => fills.next({ d, class: name, fill: "none" });
+    if (lit.length && lit.every((part) => part === undefined)) put(box(0, 0, w, h), paleness());
+    else {
+      lit.forEach((part, i) => {
+        put(detail === 3 ? box(i * wide, 0, wide, h) : box(0, h - (i + 1) * high, w, high), paleness(part));
+        if (detail === 3 && part) put(box(i * wide + 1, h - 3.5, (wide - 2) * part, 3), "weight");
+      });
+    }
   }
 
   corner({ fills }, className, low) {
@@ -239,7 +244,7 @@ export class Cells {
     );
     if (after !== undefined && look.group) {
       const text = fits(`state after ${after} tokens`, w - 4) === "" ? `state after ${after} tokens` : `after ${after}`;
-      this.put(cell, w / 2, middle, `mid ${owners.length === 1 ? owners[0].ink : "halo"}`, text);
+      this.put(cell, w / 2, middle, `word mid ${owners.length === 1 ? owners[0].ink : "halo"}`, text);
     }
     for (let i = 0; i < look.size && !look.group?.state; i++) {
       const number = `${id * state.blockSize + i}`,
@@ -247,8 +252,9 @@ export class Cells {
       const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
       if (size === null) continue;
       const plain = look.slots ? i >= look.fill : false;
-      const ink = owners.length === 1 && id < state.numGpu && !plain ? owners[0].ink : "halo";
-      this.put(cell, (i + 0.5) * slot, middle, `mid ${plain ? "muted" : ink}${size}`, word);
+      const own = owners.length === 1 && id < state.numGpu && !plain ? owners[0].ink : "halo",
+        ink = look.lit.length ? inkOn(look.lit[i], own) : own;
+      this.put(cell, (i + 0.5) * slot, middle, `word mid ${plain ? "muted" : ink}${size}`, word);
     }
     const names = this.names(owners, look),
       times = `\u00d7${refs}`,
@@ -278,7 +284,7 @@ export class Cells {
         used ? "id mid strong halo" : "id mid muted",
         `${id}`,
       );
-      const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
+      const room = h >= 28 || `${id}`.length * 4 + 16 <= w / 2; // else the thick edge says it
       if (times && room && !this.stage.layout.per) this.put(cell, w - 2, 9, "tiny end halo", times);
       return;
     }
@@ -290,6 +296,6 @@ export class Cells {
     if (names && size !== null) this.put(cell, (w + aside) / 2, h - 7, `mid halo${size}`, names);
     const words = look.after === undefined || !look.group ? look.words.join(" ") : `after ${look.after}`,
       room = fits(words, w - 6);
-    if (words && room !== null && h >= 48) this.put(cell, w / 2, h / 2 + 4, `mid halo${room}`, words);
+    if (words && room !== null && h >= 48) this.put(cell, w / 2, h / 2 + 4, `word mid halo${room}`, words);
   }
 }

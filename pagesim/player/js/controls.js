@@ -68,8 +68,10 @@ export class Player {
     panel.picture.replaceChildren(this.stage.node);
     panel.course.replaceChildren(this.when.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
+    panel.reserve();
     if (this.shown) {
       this.redraw();
+      panel.show(this.step);
       this.when.draw(this.step, this.selected);
     }
   }
@@ -119,7 +121,7 @@ export class Player {
     }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.keep(),
+    const before = this.stage.keep(this.run.events[this.step]),
       pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
     if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
@@ -138,11 +140,12 @@ export class Player {
       call = run.schedules.find((event) => event >= step),
       to = call === undefined ? run.steps : call + 1;
     if (!run.schedules.length || this.predict.on || this.round < this.rounds || step >= run.steps) return this.next();
-    const before = stage.keep(),
-      pace = SPEEDS[this.speed] * 0.8,
-      batch = batchOf(run.events.slice(step, to));
+    const batch = batchOf(run.events.slice(step, to));
+    if (!batch) return false;
+    const before = stage.keep(batch),
+      pace = SPEEDS[this.speed] * 0.8;
     this.show(to, true, batch);
-    if (pace > 100 && batch) stage.motion.play(writesFirst(batch), before, stage.spots, pace);
+    if (pace > 100) stage.motion.play(writesFirst(batch), before, stage.spots, pace);
     return true;
   }
 

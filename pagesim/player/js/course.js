@@ -255,7 +255,8 @@ export class Course {
 
   listen() {
     const { node } = this;
-    let drags = false;
+    let drags = false,
+      from = { clientX: 0, clientY: 0 };
     node.addEventListener("pointerdown", (event) => {
       const { x, y } = this.at(event),
         row = this.rows[Math.floor((y - this.below) / this.pitch)];
@@ -264,11 +265,16 @@ export class Course {
         return;
       }
       drags = true;
+      from = event;
       node.setPointerCapture(event.pointerId);
-      this.go(this.placeAt({ x, y }));
+      if (event.pointerType !== "touch") this.go(this.placeAt({ x, y }));
+    });
+    node.addEventListener("click", (event) => {
+      if (event.pointerType === "touch") this.go(this.placeAt(this.at(event))); // one that scrolls changes nothing
     });
     node.addEventListener("pointermove", (event) => {
-      if (drags) this.go(this.placeAt({ x: this.at(event).x, y: 0 }));
+      const along = Math.abs(event.clientX - from.clientX) > Math.abs(event.clientY - from.clientY);
+      if (drags && (along || event.pointerType !== "touch")) this.go(this.placeAt({ x: this.at(event).x, y: 0 }));
     });
     for (const kind of ["pointerup", "pointercancel"]) node.addEventListener(kind, () => (drags = false));
     node.addEventListener("keydown", (event) => {

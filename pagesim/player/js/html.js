@@ -11,5 +11,8 @@ export function html(tag, attributes = {}, ...children) {
   return node;
 }
 
-export const button = (action, text, label, click) =>
-  html("button", { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);
+/** A button: its name is what can be read on it, or if that is a sign alone what it does. */
+export const button = (action, text, label, click) => {
+  const name = /[a-z]/i.test(text) ? null : label;
+  return html("button", { type: "button", "data-action": action, "aria-label": name, title: label, click }, text);
+};

@@ -43,10 +43,11 @@ export function drawLanes(stage, state, event, changed, view, wanted, height) {
   stage.under.text(MARGIN, y + 14, words, "muted");
 }
 
-/** Whether an event changes a table or what is in it. @param {PageEvent} event */
-const concerns = ({ tables, opened, effects }, name) =>
-  [...tables, ...opened].some((row) => row[0] === name)
-  || effects.some((e) => ["write", "hit"].includes(e[0]) && e[2] === name);
+/** Whether an event changes a table or what is in it. @param {PageEvent | null} event */
+export const concerns = (event, name) =>
+  event !== null
+  && ([...event.tables, ...event.opened].some((row) => row[0] === name)
+    || event.effects.some((e) => ["write", "hit"].includes(e[0]) && e[2] === name));
 
 /** A table: a box for each block where its positions are, and a gap for those that are gone.
  * @param {Stage} stage @param {Table} table @param {State} state @param {PageEvent | null} event
@@ -65,7 +66,7 @@ function lane(stage, table, y, state, event, changed, view) {
   const end = left + Math.min(room, unit * run.most.span);
   const place = (k) => Math.min(left + k * group.size * unit, end);
   const named = event?.effects.filter((e) => e[0] === "null" && e[2] === table.name).map((e) => e[3]) ?? [];
-  const concerned = event !== null && concerns(event, table.name);
+  const concerned = concerns(event, table.name);
   const framed = [];
   let fills = "",
     thin = "",

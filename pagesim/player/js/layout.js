@@ -2,7 +2,7 @@
 // nothing jumps from step to step.
 
 export const WIDE = 1000,
-  NARROW = 400; // a page, and a phone held upright: below WIDE one unit is a pixel
+  NARROW = 400; // a page that is drawn larger, and a phone held upright: else one unit is a pixel
 const PHONE = 600,
   LINKED_PHONE = 900; // narrower than this, or beside another run than that, it is upright
 const TABLET = 800; // and so is a large pool below this
@@ -20,7 +20,8 @@ const BETWEEN = 40, // from a pool to one below it
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 456,
+  SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
 const TALL = 900,
   LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
@@ -122,8 +123,8 @@ function widthOf(text) {
 }
 
 /** The size at which a text fits a width: "" is normal, " tiny" is small, null does not fit. */
-const fits = (narrow, several) => (text, width) => {
-  const [normal, tiny] = narrow ? [12.2, 12.2] : several ? [11.4, 11.4] : [11, 9],
+const fits = (narrow, several, far) => (text, width) => {
+  const [normal, tiny] = narrow ? [12.4, 12.4] : several ? [11.4, 11.4] : far ? [11, 9] : [11, 11],
     wide = widthOf(text);
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
@@ -145,6 +146,7 @@ function lanesOf(run, left, narrow) {
 /** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
 export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
   const { header, most, inUse } = run,
+    far = width === WIDE,
     tall = linked ? LINKED : TALL;
   const gpu = header.num_gpu_blocks,
     cpu = header.num_cpu_blocks,
@@ -158,8 +160,8 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const below = lists.length * LIST + queues + 8;
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64)
-    : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / width;
-  const room = (narrow ? tall : STAGE + (per ? MORE : 0)) - HEAD - below - legend;
+    : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
+  const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
@@ -236,7 +238,8 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     several,
     per,
     lanes: several ? lanesOf(run, left, narrow) : { x: 0, unit: 0, room: 0 },
-    em: narrow ? 7.4 : several || per ? 6.4 : 5.6, // the width of a letter of the legend
-    fits: fits(narrow, several || per > 0),
+    em: narrow ? 7.4 : several || per || !far ? 6.4 : 5.6, // the width of a letter of the legend
+    far,
+    fits: fits(narrow, several || per > 0, far),
   };
 }

@@ -3,6 +3,7 @@
 import { hasLetters } from "./cells.js";
 import { CHANGES, wordOf } from "./effects.js";
 import { MARGIN } from "./layout.js";
+import { paleness } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { tag } from "./lanes.js";
 import { short } from "./text.js";
@@ -72,7 +73,10 @@ export function drawLegend(stage, state, event, changed) {
   }
   if (stage.shade) {
     entry(`shaded: ${short(stage.shade.name, 48)}`, (bx, by) =>
-      [1, 2, 3, 4].forEach((strong, i) => layer.rect(bx + i * 4 - 2, by, 4, 11, `lit lit-${strong}`)),
+      [1, 2, 3, 4].forEach((strong, i) => {
+        layer.rect(bx + i * 4 - 2, by, 4, 11, "", event?.of == null ? "var(--token)" : run.look(event.of).color);
+        layer.rect(bx + i * 4 - 2, by, 4, 11, paleness(strong / 4));
+      }),
     );
   }
   if (!event?.effects.length) return;

@@ -33,17 +33,28 @@ export function marked(mark, blockSize) {
   return new Map([...sums].map(([block, sum]) => [block, text(sum)]));
 }
 
-/** Slots that a mark shades: slot → how strongly, 0 to 4, the largest number 4. @param {Mark | undefined} mark */
-export function litSlots(mark, blockSize) {
+/** Slots that a mark shades: slot → its share of the largest number that a mark of this name has in the run: a
+ * program's reads have one scale. @param {Mark | undefined} mark @param {PageEvent[]} events */
+export function litSlots(mark, blockSize, events) {
   const lit = new Map();
   if (!mark) return lit;
-  const most = Math.max(...mark.numbers.values(), 1e-30);
+  let most = 1e-30;
+  for (const { marks } of events) {
+    for (const [name, , pairs] of marks) {
+      if (name === mark.name) for (const [, number] of pairs) most = Math.max(most, number);
+    }
+  }
   for (const [id, number] of mark.numbers) {
     const slots = mark.on === "slots" ? [id] : [...Array(blockSize).keys()].map((i) => id * blockSize + i);
-    for (const slot of slots) lit.set(slot, Math.round(4 * Math.max(number / most, 0)));
+    for (const slot of slots) lit.set(slot, Math.max(number / most, 0));
   }
   return lit;
 }
+
+/** How pale a slot is while a mark is shown: the less it counts, the more; what is not read is as pale as can be. */
+export const paleness = (part) => (part === undefined ? "rest" : `lit lit-${Math.round(4 * part)}`);
+/** The ink on such a slot. */
+export const inkOn = (part, ink) => (part >= 0.875 ? ink : "halo");
 
 /** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …].
  * @param {PageEvent | null} event */

@@ -23,6 +23,9 @@ export class Spots {
     this.of = new Map();
     this.ways = new Map(); // of copies under way, by their targets
     this.lost = null; // what an answer takes from a candidate
+    this.was = new Map(); // the blocks of a copy as they were
+    /** @type {Node[]} */
+    this.left = []; // and all that is drawn below the cells
     return this;
   }
 
@@ -48,7 +51,9 @@ export class Motion {
     this.stop();
     if (still.matches || !event) return;
     this.left = MOST;
-    this.duration = Math.min(most, DURATION);
+    this.copies = before.was.size > 0; // what is written comes when they have arrived
+    this.duration = this.copies ? Math.min(most / 1.6, DURATION) : Math.min(most, DURATION);
+    if (this.copies) this.past(before);
     const {
         cells: { at },
       } = this.stage,
@@ -59,12 +64,11 @@ export class Motion {
       if (["begin", "end"].includes(kind) || !at[block] || isPromise(state, [kind, block])) continue;
       if (kind === "take" || kind === "hit") {
         this.carry(this.chip(`${block}`), before.lists.get(block), after.entries.get(block) ?? cell(block));
-        this.rise(block);
+        if (!before.was.has(block)) this.rise(block);
       } else if (kind === "free") {
         this.carry(this.chip(`${block}`), before.entries.get(block) ?? cell(block), after.lists.get(block));
-      } else if ((kind === "copy" || kind === "move") && at[rest[0]]) {
-        this.carry(this.likeness(rest[0]), cell(block), cell(rest[0]));
-        this.rise(rest[0]);
+      } else if (before.was.has(block) && (kind === "copy" || kind === "move")) {
+        this.carry(this.bare(before.was.get(block)), cell(block), cell(rest[0]));
       } else if (kind === "write") this.write(block, rest[0], rest[1], rest[2]);
     }
     for (const { pairs } of state.ended) {
@@ -97,6 +101,33 @@ export class Motion {
     for (const name of ["transform", "tabindex", "data-block", "role"]) inside.removeAttribute(name);
     g.append(inside);
     return g;
+  }
+
+  /** Until a copy has arrived its blocks and the tables look as before. @param {Spots} before */
+  past({ was, left }) {
+    const ghosts = this.node.appendChild(svg("g", { class: "past" }));
+    ghosts.append(...left);
+    for (const [id, cell] of was) {
+      const [x, y] = this.cellSpot(id);
+      cell.setAttribute("transform", `translate(${x} ${y})`);
+      ghosts.append(cell);
+    }
+    const { under, cells } = this.stage;
+    for (const node of [...under.groups, ...[...was.keys()].map((id) => cells.at[id].g)]) {
+      node.animate({ opacity: [0, 0] }, this.duration);
+    }
+    ghosts.animate({ opacity: [1, 1] }, this.duration).finished.then(
+      () => ghosts.remove(),
+      () => {},
+    );
+  }
+
+  /** What is in a cell, without its number and its owners. @param {SVGElement} cell */
+  bare(cell) {
+    const found = /** @type {SVGElement} */ (cell.cloneNode(true));
+    for (const text of found.querySelectorAll("text:not(.word)")) text.remove();
+    found.removeAttribute("transform");
+    return found;
   }
 
   /** From spot to spot; nothing if either is outside the picture. */
@@ -183,7 +214,7 @@ export class Motion {
         ? { x: x + slot * wide, y, width: wide, height: h }
         : { x, y: y + h - ((slot + 1) * h) / size, width: w, height: h / size };
       const flash = this.node.appendChild(svg("rect", { ...spot, class: "flash" }));
-      const delay = (this.duration * 0.4 * i) / count;
+      const delay = (this.duration * 0.4 * i) / count + (this.copies ? this.duration : 0);
       flash.animate({ opacity: [0, 0.75, 0] }, { duration: this.duration * 0.6, delay, fill: "both" }).finished.then(
         () => flash.remove(),
         () => {},

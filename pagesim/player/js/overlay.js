@@ -16,29 +16,29 @@ export function outline(stage, changed, { selected, picks }) {
     cells: { at },
     over,
     layout: {
-      cell: { w, h, gx, detail },
-      contiguous,
-      per,
+      cell: { w, h, detail },
     },
   } = stage;
   for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
     if (at[id]) over.rect(at[id].x - 1, at[id].y - 1, w + 2, h + 2, "chosen");
   }
-  const signsOf = (id) => [...(changed.get(id) ?? [])].map((kind) => CHANGES.get(kind)[0]).join("");
+  const strip = detail === 3,
+    signsOf = (id) => [...(changed.get(id) ?? [])].map((kind) => CHANGES.get(kind)[0]).join("");
   const ids = [...changed.keys()].filter((id) => at[id]).sort((a, b) => a - b);
   for (let i = 0; i < ids.length; i++) {
     const cell = at[ids[i]],
       signs = signsOf(ids[i]);
     let n = 1;
-    const goesOn = (id) => ids[i + n] === id && at[id].y === cell.y && signsOf(id) === signs;
-    while ((contiguous || detail < 2) && goesOn(ids[i] + n)) n++;
+    const goesOn = (id) =>
+      ids[i + n] === id && (strip ? at[id].x === cell.x : at[id].y === cell.y) && signsOf(id) === signs;
+    while (goesOn(ids[i] + n)) n++;
     i += n - 1;
-    const width = per ? at[ids[i]].x + w - cell.x : n * w + (n - 1) * gx; // chunks stand apart
-    over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, h + 5.2, "frame");
+    const width = at[ids[i]].x + w - cell.x;
+    over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, at[ids[i]].y + h - cell.y + 5.2, "frame");
     if (h < 14) continue; // no room: the list under the caption names them
     const wide = signs.length * 8 + 4;
-    const x = cell.x + width + (detail === 3 ? 5 : 5 - wide),
-      y = cell.y + (detail === 3 ? h / 2 : h) - 6;
+    const x = strip ? cell.x + width + 5 : Math.max(cell.x + width + 5 - wide, cell.x),
+      y = cell.y + (strip ? h / 2 : h) - 6;
     over.ground(x, y, wide, 12, "badge");
     over.text(x + wide / 2, y + 9.5, signs, detail ? "mid sign" : "mid sign tiny");
   }
@@ -69,6 +69,20 @@ export function arrows(stage, event) {
     const from = stage.cells.at[a],
       to = stage.cells.at[b],
       aside = (i % 3) * Math.min(gy / 12, 2);
+    if (strip && from.x === to.x) {
+      // beside the strips between them, where neither words nor owners are
+      const way = from.y < to.y ? 1 : -1,
+        [out, into] = [from.y + (h + way * h) / 2, to.y + (h - way * h) / 2],
+        x = from.x + w,
+        round =
+          Math.abs(to.y - from.y) > h + gy
+            ? `V${out + (way * gy) / 2}H${x + 19 + aside}V${into - (way * gy) / 2}H${x - 10}`
+            : "";
+      const d = `M${x - (round ? 5 : 10)} ${out - 3 * way}${round}V${into + 3 * way}`;
+      stage.over.path(d, "arrow-edge slim");
+      stage.over.path(d, "arrow");
+      return;
+    }
     const lane = (cell) => (cell.y + h + (strip ? gy / 2 : gy * 0.22) + aside).toFixed(1);
     const beside = strip && from.x !== to.x; // between two pools, past neither's owners
     const between = beside

@@ -4,6 +4,7 @@
 import { CALLS, EVENTS, SECONDS, stopsOf } from "./axis.js";
 import { button, html } from "./html.js";
 import { Race, isRace } from "./race.js";
+import { fill } from "./screen.js";
 import { Tally, linesOf } from "./tally.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -40,16 +41,13 @@ const blocksOf = (state, tables) => {
   return state.groups.several ? ids.filter((id) => id !== state.nullBlock) : ids;
 };
 
-/** @param {State} state */
-const has = (state, name) => {
+/** Of blocks with other sizes their slots are told. @param {State} state */
+const has = (state, name, inSlots = false) => {
   const tables = state.tablesOf(name),
     queue = queueOf(state, name),
-    blocks = blocksOf(state, tables).length;
-  return (
-    [queue, blocks ? `${plural(tables[0].filled, "token")} in ${plural(blocks, "block")}` : ""]
-      .filter(Boolean)
-      .join(", ") || "gone"
-  );
+    blocks = blocksOf(state, tables).length,
+    room = inSlots ? plural(blocks * state.blockSize, "slot") : plural(blocks, "block");
+  return [queue, blocks ? `${plural(tables[0].filled, "token")} in ${room}` : ""].filter(Boolean).join(", ") || "gone";
 };
 
 /** What differs: the names of sequences, and a few words about each. */
@@ -59,11 +57,13 @@ export function differences([a, b]) {
     for (const name of state.tables.keys()) names.add(state.groups.owner(name));
     for (const queue of state.queues.values()) for (const request of queue) names.add(state.first(request));
   }
-  const found = [...names].filter((name) => has(a, name) !== has(b, name));
-  const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
+  const of = (state, name) => has(state, name, a.blockSize !== b.blockSize),
+    found = [...names].filter((name) => of(a, name) !== of(b, name));
+  const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${of(a, name)} | ${of(b, name)}`);
   if (found.length > LISTED) words.push(`and ${plural(found.length - LISTED, "more sequence")}`);
-  const [one, other] = [a.usage, b.usage];
-  if (one !== other) words.push(`memory held: ${one} | ${other}`);
+  const share = (count) => [a, b].map((s) => `${((100 * count(s)) / (s.usable || 1)).toFixed(1)} %`),
+    [held, full] = [share((s) => s.held), share((s) => s.slots.token / s.blockSize)];
+  if (held[0] !== held[1]) words.push(`memory held: ${held.join(" | ")}; with tokens: ${full.join(" | ")}`);
   return { names: new Set(found), words };
 }
 
@@ -97,6 +97,7 @@ export class Pair {
         new Tally(
           run,
           runs.some(({ perChunk }) => perChunk > 0),
+          new Set(runs.map(({ header }) => header.block_size)).size > 1,
         ),
     );
     this.build();
@@ -115,6 +116,7 @@ export class Pair {
     this.slider.max = `${this.steps}`;
     this.slider.setAttribute("aria-label", this.unit);
     this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", `${i === way}`));
+    this.reserve();
     this.go(
       Math.max(
         this.stops[0].findIndex((step) => step >= at),
@@ -174,13 +176,29 @@ export class Pair {
     this.folded = folded;
     this.root.dataset.folded = `${folded}`;
     this.fold.setAttribute("aria-expanded", `${!folded}`);
-    if (!folded && this.stops.length) this.go(this.step);
+    if (folded || !this.stops.length) return;
+    this.reserve();
+    this.go(this.step);
   }
 
   /** Where both have come at a place on the axis of the race. */
   seek(place) {
     const after = this.places.findIndex((one) => one > place + 1e-9);
     this.go((after < 0 ? this.places.length : after) - 1);
+  }
+
+  /** Room for the longest differences: a look at some of the steps. */
+  reserve() {
+    if (this.folded) return;
+    const runs = this.players.map(({ run }) => run),
+      all = [...Array(40).keys()].map((k) => Math.round((k * this.steps) / 39)),
+      told = all.map(
+        (step) =>
+          differences(runs.map((run, i) => run.at(this.stops[i][Math.min(step, this.stops[i].length - 1)]))).words,
+      ),
+      longest = told.sort((a, b) => b.join().length - a.join().length)[0];
+    this.differ.replaceChildren(...longest.map((text) => html("span", {}, `\u2260 ${text}`)));
+    this.differ.style.minHeight = `${this.differ.offsetHeight}px`;
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -246,6 +264,7 @@ export class Pair {
       Home: () => this.go(0),
       End: () => this.go(this.steps),
       " ": () => this.play(),
+      f: () => fill(this.root),
     };
     if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();

@@ -159,9 +159,10 @@ export class Panel {
   below() {
     const { player } = this,
       { predict } = player;
+    this.said = html("div", { class: "ps-said" }, predict.feedback, this.caption, this.changes, predict.node);
     const keys = player.run.schedules.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
     return [
-      html("div", { class: "ps-said" }, predict.feedback, this.caption, this.changes, predict.node),
+      this.said,
       this.picture,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.course,
@@ -188,6 +189,24 @@ export class Panel {
           + "then they move through its words, until Escape.",
       ),
     ];
+  }
+
+  /** Room for the longest words of the run, so that the picture stays where it is from step to step. */
+  reserve() {
+    const { player } = this,
+      { run, step, state, round } = player,
+      longest = (length) => [...run.events.keys()].sort((a, b) => length(b) - length(a)).slice(0, 5);
+    let most = 0;
+    this.said.style.setProperty("--room", "0px");
+    const wanted = [longest((k) => run.events[k].caption.length), longest((k) => run.events[k].effects.length)];
+    for (const i of wanted.flat()) {
+      [player.step, player.state] = [i + 1, run.at(i + 1)];
+      player.round = player.rounds;
+      this.showEvent(run.events[i]);
+      most = Math.max(most, this.caption.offsetHeight + this.changes.offsetHeight + 24);
+    }
+    this.said.style.setProperty("--room", `${most}px`);
+    [player.step, player.state, player.round] = [step, state, round];
   }
 
   /** Show the number of a step, and how full the cache is at it. */

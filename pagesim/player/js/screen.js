@@ -5,8 +5,15 @@ import { NARROW, WIDE } from "./layout.js";
 import { isCount } from "./read.js";
 import { nameText } from "./text.js";
 
-/** The width of the picture in units: as many as pixels, so that words stay readable, but not below a phone's. */
-export const unitsFor = ({ clientWidth: width }) => Math.min(Math.max((width || WIDE) - (width % 20), NARROW), WIDE);
+const FAR = 1230, // from here on a page is drawn larger than it is planned
+  SIDES = 28; // of the player's box
+
+/** The width of the picture in units: no more than pixels, so that words stay readable, but not below a phone's. */
+export function unitsFor({ clientWidth }) {
+  const room = (clientWidth || FAR + SIDES) - SIDES,
+    units = Math.max(room - (room % 20), NARROW);
+  return room >= FAR ? WIDE : units === WIDE ? WIDE - 20 : units;
+}
 
 /** When a phone is turned or a window resized, the picture is laid out again. @param {Player} player */
 export function watchWidth(player) {
@@ -15,10 +22,13 @@ export function watchWidth(player) {
   }).observe(player.root);
 }
 
+/** Fill the screen, or no longer. */
+export const fill = (root) =>
+  (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen())?.catch?.(() => {});
+
 /** The button for a projector: full screen, type twice as large, the caption as a subtitle. */
 export function fullScreenButton(root) {
-  const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-  const node = button("fullscreen", "Full screen", "for a projector (f)", () => toggle()?.catch?.(() => {}));
+  const node = button("fullscreen", "Full screen", "for a projector (f)", () => fill(root));
   node.hidden = !document.fullscreenEnabled;
   return node;
 }

@@ -49,7 +49,12 @@ export class Recycler {
 /** A sheet that is redrawn at each step: rectangles below paths below texts. */
 export class Layer {
   constructor(parent, className) {
-    const group = (name) => parent.appendChild(svg("g", { class: `${className} ${name}` }));
+    this.groups = [];
+    const group = (name) => {
+      const node = parent.appendChild(svg("g", { class: `${className} ${name}` }));
+      this.groups.push(node);
+      return node;
+    };
     this.kinds = {
       rect: new Recycler(group("rects"), "rect"),
       path: new Recycler(group("paths"), "path"),

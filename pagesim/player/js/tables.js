@@ -2,8 +2,9 @@
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW, lookupHeight } from "./layout.js";
 import { frame } from "./overlay.js";
-import { drawLanes } from "./lanes.js";
+import { concerns, drawLanes } from "./lanes.js";
 import { drawLookup } from "./lookup.js";
+import { inkOn, paleness } from "./marks.js";
 import { roundsOf } from "./rounds.js";
 import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
@@ -14,6 +15,9 @@ export function isSelected(selected, id, owners) {
   if (selected.kind === "block") return selected.value === id;
   return owners.some((owner) => owner.name === selected.value);
 }
+
+/** The class of the name of a sequence that the reader follows. @param {View} view */
+const isPicked = ({ selected }, name) => (selected?.kind === "seq" && selected.value === name ? " picked" : "");
 
 /** The sign of a sequence that differs in the run beside this one. @param {View} view @param {Table} table */
 const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
@@ -32,15 +36,16 @@ export function drawTables(stage, state, event, changed, view) {
     tablesInLines(stage, state, event, changed, view);
     return;
   }
-  const plugs = tablesInFull(stage, state, changed, view);
+  const plugs = tablesInFull(stage, state, event, changed, view);
   const moves = state.jobs.size > 0 || event?.effects.some(([what]) => what === "move"); // then its arrows come first
   const { kind, value } = view.selected ?? {};
   if (plugs.length) wires(stage, plugs, (id) => moves || (kind === "block" && value !== id));
 }
 
 /** The left side as in the figures: slots with their tokens, then the block table.
- * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
-function tablesInFull(stage, state, changed, view) {
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event
+ * @param {Changed} changed @param {View} view */
+function tablesInFull(stage, state, event, changed, view) {
   const { under: layer, run } = stage,
     {
       slot,
@@ -54,12 +59,14 @@ function tablesInFull(stage, state, changed, view) {
   let y = HEAD,
     rows = 0;
   for (const table of state.tables.values()) rows += table.ids.length;
+  const reader = state.tables.get(event?.of ?? ""); // a mark of its event is about its words alone
   for (const table of state.tables.values()) {
     const look = run.look(table.name),
       { color, ink } = look,
       hit = { seq: table.name };
     const away = table.ids.some((id) => id >= state.numGpu);
-    const faded = view.selected?.kind === "seq" && view.selected.value !== table.name;
+    const faded = view.selected?.kind === "seq" && view.selected.value !== table.name,
+      concerned = concerns(event, table.name);
     stage.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
     if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
     const more = `: ${plural(table.filled, "token")}${away ? `, on the ${state.poolNames[1]}` : ""}`;
@@ -67,7 +74,7 @@ function tablesInFull(stage, state, changed, view) {
       MARGIN + 16,
       y + 13,
       differs(view, table) + short(nameText(table.name), 38 - more.length) + more,
-      `strong name${view.selected?.value === table.name ? " picked" : ""}`,
+      `strong name${isPicked(view, table.name)}`,
       hit,
     );
     if (!table.ids.length) layer.text(x + 4, y + NAME + 12, "no blocks", "muted");
@@ -83,9 +90,11 @@ function tablesInFull(stage, state, changed, view) {
       layer.text(x - 4, y + 12, `${k}`, "end muted");
       if (wide0) layer.rect(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", color, pick);
       if (wide0 && hatched) layer.rect(x, y, wide0, ROW, "hatched", "url(#ps-hatch)", pick);
-      for (let i = 0; i < size; i++) {
-        const shade = stage.lit.get(id * size + i);
-        if (shade !== undefined) layer.rect(x + i * slot, y, slot, ROW, `lit lit-${shade}`);
+      const isRead = !reader?.ids.includes(id) || reader === table,
+        part = (i) => (isRead ? stage.lit.get(id * size + i) : undefined);
+      for (let i = 0; i < size && stage.lit.size; i++) {
+        layer.rect(x + i * slot, y, slot, ROW, paleness(part(i)));
+        layer.rect(x + i * slot + 1, y + ROW - 3, (slot - 2) * (part(i) ?? 0), 2.5, "weight");
       }
       if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
       layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
@@ -97,7 +106,10 @@ function tablesInFull(stage, state, changed, view) {
         const sized = stage.layout.fits(text, slot - 2);
         if (sized === null) continue;
         if (hatched) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
-        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, word);
+        else {
+          const on = stage.lit.size ? inkOn(part(i), ink) : ink;
+          layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${on}${sized}`, word);
+        }
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
       const key = `${table.name} ${k}`;
@@ -111,7 +123,7 @@ function tablesInFull(stage, state, changed, view) {
       if (hatched) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
       else layer.text(tableX + wide / 2, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
       layer.text(tableX + wide + counts / 2, y + 12.5, `${here}`, "mid", pick);
-      if (changed.has(id) && !changed.has(table.ids[k - 1])) {
+      if (concerned && changed.has(id) && !changed.has(table.ids[k - 1])) {
         // one frame around neighbours
         let n = 1;
         while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
@@ -120,7 +132,8 @@ function tablesInFull(stage, state, changed, view) {
       if (view.selected?.kind === "block" && view.selected.value === id) {
         layer.rect(tableX - 1, y, wide + counts + 2, ROW, "chosen");
       }
-      const wired = rows <= 12 || (view.selected && isSelected(view.selected, id, [table]));
+      const wired =
+        rows <= (stage.layout.cell.detail === 3 ? 24 : 12) || (view.selected && isSelected(view.selected, id, [table]));
       if (wired && stage.layout.cell.detail > 1 && !stage.layout.narrow && !dropped) {
         plugs.push({ id, color, x: tableX + wide + counts, y: y + ROW / 2 });
       }
@@ -139,6 +152,7 @@ function wires(stage, plugs, isDim) {
     pools,
   } = stage.layout;
   const lane = Math.min(44 / plugs.length, 8),
+    slim = plugs.length > 12 ? " slim" : "",
     taken = new Map();
   plugs.forEach((plug, i) => {
     const { x: left, y: top } = stage.cells.at[plug.id],
@@ -159,10 +173,10 @@ function wires(stage, plugs, isDim) {
       d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${top - 4}`;
       head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
     }
-    const dim = isDim(plug.id);
-    stage.under.path(d, dim ? "wire-edge dim" : "wire-edge");
-    stage.under.path(d, dim ? "wire dim" : "wire", plug.color);
-    stage.under.path(head, dim ? "plug dim" : "plug");
+    const dim = isDim(plug.id) ? " dim" : "";
+    stage.under.path(d, `wire-edge${dim}${slim}`);
+    stage.under.path(d, `wire${dim}${slim}`, plug.color);
+    stage.under.path(head, `plug${dim}`);
   });
 }
 
@@ -191,7 +205,7 @@ function tablesInLines(stage, state, event, changed, view) {
   }
   let y = HEAD + 2;
   for (const table of shown) {
-    line(stage, table, y, state, wanted.has(table.name), changed, view);
+    line(stage, table, y, state, concerns(event, table.name), changed, view);
     y += LINE;
   }
   const rest = tables.length - shown.length;
@@ -267,7 +281,10 @@ function stretch(stage, table, y, view) {
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
   const first = table.ids[0] * size,
     last = (table.ids[table.ids.length - 1] + 1) * size - 1;
-  layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
+  const where = `${first}\u2013${last}`,
+    all = run.header.num_gpu_blocks * size,
+    fits = stage.layout.fits(`slots ${all}\u2013${all}`, end - left - unit * run.most.length - 8) === "";
+  layer.text(left + width + 6, y + 12, fits ? `slots ${where}` : where, "muted small");
   for (let from = 0; from < table.ids.length;) {
     // around it in memory, line by line
     const start = cells.at[table.ids[from]];
@@ -293,8 +310,8 @@ function line(stage, table, y, state, concerned, changed, view) {
   const away = table.ids.some((id) => id >= state.numGpu);
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
-  const picked = view.selected?.value === table.name ? " picked" : "";
-  layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 9), `strong name${picked}`, hit);
+  const name = differs(view, table) + short(nameText(table.name), 9);
+  layer.text(MARGIN + 16, y + 12, name, `strong name${isPicked(view, table.name)}`, hit);
   layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
   const left = MARGIN + 126,
     digits = `${state.total - 1}`.length;

@@ -6,12 +6,14 @@ import { nameText, plural, short } from "./text.js";
 /** Counts the hits and preemptions of a run up to each of its steps. */
 export class Tally {
   /** @param {Run} run */
-  constructor(run, copies = false) {
+  constructor(run, copies = false, inSlots = false) {
     let hits = 0,
       preemptions = 0,
       out = 0,
       back = 0;
     this.run = run;
+    this.inSlots = inSlots;
+    this.unit = inSlots ? run.header.block_size : 1; // beside blocks of another size slots are counted
     this.copies = copies; // whether to tell how many blocks went to another pool and came back
     this.sums = [[0, 0, 0, 0]];
     for (const { event, effects } of run.events) {
@@ -44,7 +46,8 @@ export class Tally {
     line.set("hits", header.caching ? plural(hits, "token") : "no caching");
     line.set("preemptions", `${preemptions}`);
     if (this.copies) line.set("GPU \u2192 CPU", plural(out, "block")).set("CPU \u2192 GPU", plural(back, "block"));
-    return line.set("blocks held", `${state.held} of ${state.usable}`);
+    const held = [state.held, state.usable].map((count) => count * this.unit).join(" of ");
+    return line.set(this.inSlots ? "slots held" : "blocks held", held);
   }
 }
 
@@ -59,7 +62,7 @@ export function linesOf(tallies, steps) {
     return html("td", { "data-name": name, class: differing.includes(name) && "ps-differs" }, text(line, name));
   };
   const rows = [
-    html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
+    html("tr", {}, ...columns.map((name) => (name ? html("th", { scope: "col" }, name) : html("td")))),
     ...lines.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name)))),
   ];
   return { rows, differing: differing.map((name) => `${name}: ${lines.map((line) => text(line, name)).join(" | ")}`) };

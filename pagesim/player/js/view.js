@@ -42,7 +42,11 @@ export class Stage {
     this.layout = layout;
     this.focused = 0;
     this.spots = new Spots();
-    this.node = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, class: "ps-stage", role: "group" });
+    this.node = svg("svg", {
+      viewBox: `0 0 ${layout.width} ${layout.height}`,
+      class: layout.far ? "ps-stage far" : "ps-stage",
+      role: "group",
+    });
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
@@ -119,7 +123,7 @@ export class Stage {
       what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
-      const x = pools[i].x - cell.before,
+      const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
         y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
       put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
@@ -163,7 +167,7 @@ export class Stage {
     this.spots.clear();
     const shades = shadesOf(event);
     this.shade = shades[view.shade] ?? shades[0];
-    this.lit = litSlots(this.shade, state.blockSize);
+    this.lit = litSlots(this.shade, state.blockSize, run.events);
     this.cells.draw(state, this.owners(state), view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
@@ -181,9 +185,14 @@ export class Stage {
     return state;
   }
 
-  /** What motion needs of the picture as it is, before the next one is drawn. */
-  keep() {
+  /** What motion needs of the picture as it is, before the next one is drawn. @param {PageEvent} event */
+  keep(event) {
     const spots = this.spots.keep();
+    for (const [what, ...blocks] of event?.effects ?? []) {
+      if (!TWO_BLOCKS.has(what) || spots.was.size > MOST) continue;
+      for (const id of blocks.slice(0, 2)) spots.was.set(id, this.motion.likeness(id));
+    }
+    spots.left = spots.was.size ? this.under.groups.map((group) => group.cloneNode(true)) : [];
     for (const [target, way] of [...spots.ways].slice(0, MOST)) way.was = this.motion.likeness(target);
     return spots;
   }

@@ -13,13 +13,14 @@ The tables were [1, 2], [3, 4] and [5, 6]. When the request ends, the free queue
 the last group.
 
 ## Why
-The groups are freed one after the other, each table from its last block to its first. Blocks that
-cache nothing go to the front of the queue, so what is freed last is taken first. Prefix caching is
-off here; with caching, cached blocks go to the back, and wait there to be found again.
+The groups are freed one after the other. The blocks of a table that cache nothing go to the front
+of the queue together, the last one first (w02), so the group that is freed last stands in front.
+Prefix caching is off here; with caching, cached blocks go to the back, and wait there to be found
+again.
 
 ## What to do
-Nothing to do: no group owns an id. Never assume that a block keeps its group, for example in a tool
-that copies blocks.
+Nothing: no group owns an id. Never assume that a block keeps its group, for example in a tool that
+copies blocks.
 
 ## Threads
 None found.

@@ -2,22 +2,22 @@
 
 V1 · groups
 
-If groups have blocks of different sizes, nothing is cached before a place where blocks of all
-groups end.
+If groups have blocks of different sizes, nothing is cached until the text reaches a place where
+blocks of all groups end.
 
 ## Expected
 A block is cached as soon as it is full. With blocks of 4 tokens in one group and 8 in the other,
 seven tokens fill one block of the first group.
 
 ## What happens
-After 7 tokens, no block is cached in either group. After 13 tokens, two blocks of 4 and one block
-of 8 are cached: those that end at token 8. The third block of 4 ends at token 12, and is not cached
-until the text reaches token 16.
+After 7 tokens, no block is cached in either group. After 13 tokens, two blocks of 4 tokens and one
+of 8 are cached: those that end at or before token 8. The third block of 4 ends at token 12, and is
+not cached until the text reaches token 16.
 
 ## Why
 A hit must end where blocks of all groups end: at a multiple of the least common multiple of their
-block sizes, 8 here. Blocks behind the last such place could never be part of a hit, so the
-coordinator rounds down first, for every group.
+block sizes, 8 here. Blocks behind the last such place could never be part of a hit, so vLLM rounds
+down first, for every group.
 
 ## What to do
 Compare your shared prefixes with the line "hits end" of `pagesim size`. A prefix that is shorter

@@ -15,8 +15,8 @@ the third from the end it is still 24: nobody looks at that one.
 
 ## Why
 A layer can go on only from a token for which all other layers have what they need as well. So the
-coordinator asks each group, and the smallest answer wins. The manager returns as a third value how
-far the best group had it, 24 here: the place is worth remembering (g10).
+manager asks each group, and the smallest answer wins. As a third value it returns how many tokens
+the best group has, 24 here: the place is worth remembering (g10).
 
 ## What to do
 Find the group that said no: in a recorded run, the event of the lookup names what each group has

@@ -2,7 +2,7 @@
 
 V1 · groups
 
-Three groups that have lost one or two of six blocks agree on a hit of one block.
+Three groups, two of which have lost one or two of their six blocks, agree on a hit of one block.
 
 ## Expected
 Full attention has all 24 tokens, one window has four of six blocks, the other five. The hit is the
@@ -19,8 +19,8 @@ Each group that shortens the hit moves this place, and the others must look agai
 asked only once, because the beginning of its hit is a hit as well.
 
 ## What to do
-Nothing to do here. If hits come all or nothing in your server, look for the group that has lost a
-block, not for the total number of cached blocks.
+Nothing here. If the hits of your server are all or nothing, look for the group that has lost a
+block, and not at the total number of cached blocks.
 
 ## Threads
 * [vllm#42948](https://github.com/vllm-project/vllm/issues/42948): requests sent again to a model

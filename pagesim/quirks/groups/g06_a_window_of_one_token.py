@@ -17,8 +17,8 @@ before the current one; for w = 1 this is zero blocks, so none is ever cached, a
 found. The case "needs nothing" is not told apart from "has nothing".
 
 ## What to do
-Nothing to do in the settings. Such a layer should not have a KV cache group: check the window in
-the model's configuration.
+No setting helps. Such a layer should not have a KV cache group: check the window in the model's
+configuration.
 
 ## Threads
 None found.

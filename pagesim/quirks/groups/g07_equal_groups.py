@@ -15,12 +15,11 @@ counts as missing in both, and the hit of 16 tokens becomes 12. The request is g
 
 ## Why
 The layers of both groups need the same tokens, so a block helps only if its counterpart is there.
-One lookup for all groups of equal specs gives the same result as one for each, and is cheaper.
+One lookup for all groups of the same kind gives the same result as one for each, and is cheaper.
 
 ## What to do
-Nothing to do: but a model with many groups of windows loses a hit with the first block that any of
-them loses. Their blocks are taken from the free queue together, so in practice they are lost
-together.
+Nothing, but a model with many groups of windows loses a hit with the first block that any of them
+loses. Their blocks are taken from the free queue together, so in practice they are lost together.
 
 ## Threads
 None found.

@@ -17,8 +17,8 @@ The next token sees the last 5 tokens through the window: one block before the c
 enough. Full attention sees all tokens, and a hit is a beginning without gaps.
 
 ## What to do
-Nothing to do: vLLM frees a table from its last block to its first, so the first block of full
-attention is lost last, as it should be.
+Nothing: vLLM frees a table from its last block to its first, so the first block of full attention
+is lost last, as it should be.
 
 ## Threads
 * [vllm#14097](https://github.com/vllm-project/vllm/pull/14097): introduced this: a hit needs only

@@ -17,7 +17,7 @@ of it. If windows are cached everywhere (`retention_interval=None`), the shorter
 ## Why
 A window's blocks are cached only before the prompt's last token: this is what a retention interval
 of 0 means, the default. In return, the blocks that a window drops are used again first, and do not
-push other conversations out of the cache. Before, this had been the larger problem.
+push other conversations out of the cache, which had been the larger problem before.
 
 ## What to do
 Set `--prefix-cache-retention-interval` to a number of tokens if prompts share beginnings of

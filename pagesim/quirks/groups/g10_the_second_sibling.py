@@ -2,21 +2,21 @@
 
 V1 · groups
 
-Of several prompts with a common beginning, the second one still finds nothing, and the third one
-does.
+Of several prompts with a common beginning, the second one still finds nothing, and only the third
+one finds this beginning.
 
 ## Expected
 Three prompts share their first 16 tokens. The first is computed, the second and the third find 16
 tokens.
 
 ## What happens
-The first computes 25 tokens, the second 25 as well. The third computes 9.
+The first prompt computes 25 tokens, the second 25 as well, and the third 9.
 
 ## Why
 The windows are cached only before the end of a prompt (g09), so the second prompt finds no window
 at token 16. But its lookup sees that full attention has 16 tokens. The request remembers this
 place, and when its own blocks are cached, the window before token 16 is kept too. From then on,
-everybody finds it.
+every request with this beginning finds it.
 
 ## What to do
 After a restart, send a shared system prompt twice with different endings. In a benchmark, do not

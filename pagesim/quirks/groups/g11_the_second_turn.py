@@ -1,26 +1,26 @@
-"""# g11 The answer is computed again
+"""# g11 The output is computed again
 
 V1 · groups
 
 In the second turn of a chat, a model with sliding windows finds the first prompt, but not its own
-answer.
+output.
 
 ## Expected
-The second prompt begins with the first one and the answer. Both were computed, so both are found.
+The second prompt begins with the first one and its output. Both were computed, so both are found.
 
 ## What happens
-The first prompt has 16 tokens, the answer 12, and the new question 5. By default, 12 tokens are
+The first prompt has 16 tokens, its output 12, and the new question 5. By default, 12 tokens are
 found and 21 are computed again. If windows are cached everywhere (`retention_interval=None`), 28
 are found and 5 are computed.
 
 ## Why
 With the default, a window is kept only before the end of the prompt (g09). While tokens are
-generated, the windows that are passed are given back and not cached. The new lookup finds the one
-before the first prompt's end, at token 12.
+generated, the windows that are passed are given back and not cached. The new lookup finds the
+window before the first prompt's end, at token 12.
 
 ## What to do
-For chats with long answers, set `--prefix-cache-retention-interval`. An interval shorter than a
-typical answer lets the next turn find most of it.
+For chats with long outputs, set `--prefix-cache-retention-interval`. An interval shorter than a
+typical output lets the next turn find most of it.
 
 ## Threads
 None found.

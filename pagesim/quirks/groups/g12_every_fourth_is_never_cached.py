@@ -2,8 +2,8 @@
 
 V1 · groups
 
-Even if windows are cached everywhere, a window with small blocks caches only those before the end
-of a large block.
+Even if windows are cached everywhere, a window with small blocks caches only those that it needs
+before the end of a large block.
 
 ## Expected
 `retention_interval=None` caches every full block: twelve blocks of 2 tokens beside three of 8.
@@ -18,7 +18,7 @@ three blocks of 2 before it. The first of every four is never part of a hit, so 
 and its room is used again sooner.
 
 ## What to do
-Nothing to do: nothing is lost. Only do not read the number of cached blocks as a number of tokens.
+Nothing: nothing is lost. Only do not read the number of cached blocks as a number of tokens.
 
 ## Threads
 None found.

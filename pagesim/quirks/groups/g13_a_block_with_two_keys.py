@@ -19,8 +19,8 @@ for models whose hits may end inside a block. It is set whenever blocks are cach
 block itself was cached before, so after an eviction only this key comes back.
 
 ## What to do
-Nothing to do: no lookup of this model asks for the extra key. A tool that reads the pool or its
-events must expect several keys for one block.
+Nothing: no lookup of this model asks for the extra key. A tool that reads the pool or its events
+must expect several keys for one block.
 
 ## Threads
 None found.

@@ -2,24 +2,24 @@
 
 V1 · groups
 
-A block that a window has just dropped is the next block of full attention, in the same step.
+A block that a window has just dropped becomes the next block of full attention, in the same step.
 
 ## Expected
 A block that held keys of the window layers goes on to hold keys of the window layers.
 
 ## What happens
-The first chunk of 8 tokens takes 1 and 2 for full attention, 3 and 4 for the window. In the second
-chunk the window needs block 3 no more. It gives the block back, and full attention takes it at
-once: its table is [1, 2, 3, 5].
+The first chunk of 8 tokens takes blocks 1 and 2 for full attention, and 3 and 4 for the window. In
+the second chunk the window no longer needs block 3. It gives the block back, and full attention
+takes it at once: its table is [1, 2, 3, 5].
 
 ## Why
 There is one pool for all groups, and a dropped block that caches nothing goes to the front of the
-free queue. The window gives back before anybody takes. Its table keeps its length: the entry of
-block 3 becomes the null block, 0.
+free queue. The window gives its blocks back before anybody takes new ones. Its table keeps its
+length: the entry of block 3 becomes the null block, 0.
 
 ## What to do
-Nothing to do in vLLM. A connector that copies blocks in the background must know that a window's
-block can be overwritten in the next step.
+Nothing in vLLM. A connector that copies blocks in the background must know that a window's block
+can be overwritten in the next step.
 
 ## Threads
 * [vllm#30166](https://github.com/vllm-project/vllm/pull/30166): a window's blocks are taken for the

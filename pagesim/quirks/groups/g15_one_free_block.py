@@ -1,4 +1,4 @@
-"""# g15 A free block that is no use
+"""# g15 A free block that is of no use
 
 V1 · groups
 
@@ -16,8 +16,8 @@ A token needs a slot in every group or in none: its keys must be written in all 
 adds up what all groups need before it takes the first block.
 
 ## What to do
-Count in steps of as many blocks as there are groups. With 7 groups, up to 6 free blocks are no use
-to a request at the end of its blocks; in a pool of thousands this does not matter.
+Count in steps of as many blocks as there are groups. With 7 groups, up to 6 free blocks are of no
+use to a request whose blocks are full; in a pool of thousands this does not matter.
 
 ## Threads
 None found.

@@ -20,7 +20,7 @@ only for what is left, which is nothing. The report is what a later request need
 (g10). Full attention is always asked first, so a model that has it does not depend on the order.
 
 ## What to do
-Nothing to do: it matters only for models of windows alone.
+Nothing: this matters only for models whose layers all have windows.
 
 ## Threads
 None found.

@@ -2,7 +2,7 @@
 
 V1 · states
 
-A state takes one block for a prompt of any length, and four null blocks are reported as new ones.
+A state takes one block for a prompt of any length, and null blocks are reported as new ones.
 
 ## Expected
 A prompt of 17 tokens takes five blocks of 4 tokens in every group.
@@ -18,8 +18,8 @@ The table is padded so that the last entry stands at the same place as in the ot
 block, 0, belongs to nobody and costs nothing.
 
 ## What to do
-If you read block ids from vLLM, skip the zeros. For sizing: a short request pays for its states,
-not for its tokens (g27).
+If you read block ids from vLLM, skip the zeros. When you choose the size of a server, count that a
+short request pays for its states, not for its tokens (g27).
 
 ## Threads
 None found.

@@ -2,7 +2,7 @@
 
 V1 · states
 
-A prompt that is computed in one chunk leaves one state, so prompts that share less than all of it
+A prompt that is computed in one chunk leaves one state, so prompts that share only a part of it
 find nothing.
 
 ## Expected
@@ -14,14 +14,14 @@ find nothing. Computed in chunks of 4, all of them are found.
 
 ## Why
 Full attention has a block for every 4 tokens. A state exists only where a step ended, and a hit
-needs the state at exactly its end. One chunk, one state. Under load, prompts are cut into chunks
-because they share the budget of a step, and then there are states in between, by accident. This
-scene keeps all of them (`retention_interval=None`). By default only the state before the end of a
-prompt is kept, as for windows (g09), so that even short chunks do not help.
+needs the state at exactly its end. One chunk leaves one state. Under load, prompts are cut into
+chunks because they share the budget of a step, and then there are states in between, by accident.
+This scene keeps all of them (`retention_interval=None`). By default only the state before the end
+of a prompt is kept, as for windows (g09), so that even short chunks do not help.
 
 ## What to do
-Put the state where prompts part: send the shared beginning alone first. Or let three requests with
-the same beginning come: the second one leaves a state there (g10). A
+Have a state stored at the end of what prompts share: send the shared beginning alone first. Or let
+three requests with the same beginning come: the second one leaves a state there (g10). A
 `--prefix-cache-retention-interval` keeps more states, but only where chunks end.
 
 ## Threads

@@ -11,16 +11,17 @@ attention: blocks can be shared before they are computed.
 
 ## What happens
 With a window, the first step computes 16 tokens of one and 4 of the other. With a state, it
-computes 12 tokens of the first, and nothing of the second. The second step computes 4 of each.
+computes 12 tokens of the first, and nothing of the second. The second step computes 4 tokens of
+each.
 
 ## Why
 All tokens of a step are computed side by side, layer by layer: keys that one request writes can be
 read by the other in the same layer. A state is written at the end of the chunk, so the second
-request must not begin from it in the same step. The manager asks for more blocks than there are,
-and the request waits.
+request must not begin from it in the same step. To make it wait, the manager says that it needs
+more blocks than there are.
 
 ## What to do
-Nothing to do: one step of waiting is cheaper than 12 tokens computed twice.
+Nothing: one step of waiting is cheaper than 12 tokens computed twice.
 
 ## Threads
 None found.

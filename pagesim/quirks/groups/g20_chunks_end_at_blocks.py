@@ -6,12 +6,12 @@ A prompt that fits the budget easily is computed in two steps, and a budget of 7
 at a time.
 
 ## Expected
-18 tokens with a budget of 64: one step. With a budget of 7: three steps.
+With a budget of 64 tokens, 18 tokens take one step. With a budget of 7 tokens, they take three.
 
 ## What happens
 The first step computes 16 tokens, the second the other 2. With a budget of 7, the steps compute 4,
-4, 4, 4 and 2 tokens: nearly half of the budget is never used. Only if a state can be saved inside a
-chunk (`num_prefill_checkpoint_blocks`), all 18 are computed in one step.
+4, 4, 4 and 2 tokens: nearly half of the budget is never used. All 18 are computed in one step only
+if a state can be saved inside a chunk (`num_prefill_checkpoint_blocks`).
 
 ## Why
 A state is kept for other requests only at the end of a block, so the scheduler ends chunks there:

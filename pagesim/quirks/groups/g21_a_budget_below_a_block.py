@@ -9,14 +9,14 @@ the whole budget is free.
 The budget is 16 tokens a step, and one request decodes: 15 are left for the prompts that wait.
 
 ## What happens
-For three steps, only the first request runs, with 3 tokens and then 1 and 1. The prompt of 40
+For three steps, only the first request runs, with 3 tokens, then 1, and then 1. The prompt of 40
 tokens gets nothing. Behind it, a prompt of 2 tokens waits as well. When the first request has
 finished, the long prompt is computed 16 tokens at a time.
 
 ## Why
-A chunk must end at the end of a block (g20), and a block has 16 tokens. The 15 that are left do not
-reach it, so the chunk would be empty. The request at the head of the queue cannot be scheduled, and
-nobody overtakes it.
+A chunk must end at the end of a block (g20), and a block has 16 tokens. The 13 or 15 tokens that
+are left do not reach it, so the chunk would be empty. The request at the head of the queue cannot
+be scheduled, and nobody overtakes it.
 
 ## What to do
 Make `--max-num-batched-tokens` several times the block size. Beside states a block has hundreds or

@@ -2,17 +2,17 @@
 
 V1 · states
 
-If a block is wider than the budget of a step, every second step is mostly empty.
+If a block is larger than the budget of a step, every second step is mostly empty.
 
 ## Expected
-40 tokens with a budget of 12: chunks of 12, 12, 12 and 4.
+With a budget of 12 tokens, a prompt of 40 tokens has chunks of 12, 12, 12 and 4.
 
 ## What happens
 The chunks have 12, 4, 12, 4 and 8 tokens. That is five steps, and two of them use a third of the
 budget.
 
 ## Why
-No chunk can reach the end of a block of 16 tokens. So the scheduler takes a step as large as the
+No chunk can reach the end of a block of 16 tokens. So the scheduler takes a chunk as large as the
 budget, and ends the next one where the block ends: only there can the state be kept for others.
 
 ## What to do

@@ -18,7 +18,7 @@ overwrites it token by token.
 
 ## What to do
 If your prompts share nothing, turn prefix caching off for a hybrid model: each request then holds
-fewer blocks, and chunks need not end at blocks.
+fewer blocks, and chunks need not end where blocks end.
 
 ## Threads
 None found.

@@ -6,7 +6,7 @@ The rarest kind of layer decides how many layers a group has, and the places tha
 other groups cost memory.
 
 ## Expected
-50 layers, 20 with full attention and 30 with a window, share the memory among 50 layers.
+A model of 50 layers, 20 with full attention and 30 with a window, takes memory for 50 layers.
 
 ## What happens
 The groups have 20, 15 and 15 layers, and each has 20 places: 10 of 60 places are empty, and vLLM
@@ -15,14 +15,14 @@ groups of 10 places, 8 of them empty. With 12 and 13, there are two groups of 13
 
 ## Why
 All groups draw from one pool, so a block must have the same number of bytes in each group, and so
-the same number of layers. vLLM takes the number of layers of the rarest kind. Only if the most
-frequent kind has less than 1.5 times as many, it takes that number instead. It does not search for
-the number that wastes least: groups of 10 would waste nothing for 20 and 30 layers.
+the same number of layers. vLLM takes the number of layers of the rarest kind. It takes the number
+of the most frequent kind instead only if this is less than 1.5 times as large. It does not search
+for the number that wastes least: groups of 10 would waste nothing for 20 and 30 layers.
 
 ## What to do
-Nothing to do for a given model: expect less room than layers times bytes. `pagesim size` prints the
-empty places of a model and what they cost. If you add a draft model, look at its layers: one layer
-of a kind of its own makes all groups small.
+Nothing for a given model: expect room for fewer tokens than the bytes of its layers suggest.
+`pagesim size` prints the empty places of a model and what they cost. If you add a draft model, look
+at its layers: one layer of a kind of its own makes all groups small.
 
 ## Threads
 * [vllm#51742](https://github.com/vllm-project/vllm/pull/51742): a draft model brought one layer of

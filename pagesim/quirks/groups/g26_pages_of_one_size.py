@@ -11,16 +11,15 @@ Layers with smaller keys simply take less memory.
 ## What happens
 Full attention needs half the bytes of a window layer per token: its blocks get 32 tokens in place
 of 16. Nothing is wasted, but hits end only at multiples of 32. If it needs two thirds, its blocks
-keep 16 tokens, and a page of 32,768 bytes takes 49,152.
+keep 16 tokens, and the 32,768 bytes of a block in one layer take 49,152.
 
 ## Why
-A block is used by one group now and by another one later, so its page must have the same size in
-all layers. vLLM puts more tokens into the smaller page if the larger one is a multiple of it.
-Otherwise it pads the smaller one.
+A block is used by one group now and by another one later, so its bytes in one layer (vLLM calls
+them a page) must be as many in all layers. vLLM puts more tokens into the smaller page if the
+larger one is a multiple of it. Otherwise it pads the smaller one.
 
 ## What to do
-For a given model there is nothing to do but to know it: `pagesim size` prints padded pages and
-where hits end.
+Nothing for a given model, but know it: `pagesim size` prints padded pages and where hits end.
 
 ## Threads
 * [vllm-ascend#16270](https://github.com/vllm-project/vllm-ascend/issues/16270): blocks of up to

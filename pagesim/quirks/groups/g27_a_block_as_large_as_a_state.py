@@ -10,9 +10,9 @@ A block has 16 tokens, or as many as `--block-size` says.
 
 ## What happens
 A state of 2,146,304 bytes takes as much as 524 tokens of 4,096 bytes, so a block gets 528. With
-half the KV heads it gets 1,056 tokens, and with a state twice as large 2,096. A wish for 512
-becomes 1,536, and 46.56 % of the state's page is padding. An fp8 cache halves the bytes of a token,
-so a block gets 4,176 tokens.
+half the KV heads it gets 1,056 tokens, and with a state about twice as large 2,096. If you ask for
+512, it gets 1,536, and padding makes the state 46.56 % larger. An fp8 cache halves the bytes of a
+token, so the block of 2,096 tokens gets 4,176.
 
 ## Why
 All groups share one pool of blocks of one size, and a state cannot be divided. So the blocks of

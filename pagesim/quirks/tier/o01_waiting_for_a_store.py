@@ -10,19 +10,19 @@ The same prompt of 8 tokens comes again right away. The GPU still has it, so the
 the last 4 tokens in the next step, as without a second tier.
 
 ## What happens
-The copy to the CPU takes some steps. The request waits until it has ended, then it loads the last 4
-tokens back, and waits again. It computes one token in the ninth step. Without the tier, it computes
-4 in the first.
+The copy to the CPU takes some steps. The request waits until the copy has ended, then it loads the
+last 4 tokens back, and waits again. It computes one token in the ninth step. Without the tier, it
+computes 4 in the first.
 
 ## Why
 The GPU may serve 4 of the 8 tokens, because one token must be left to compute; the rest is looked
-up on the CPU. There, the chunk is known but not complete (`HIT_PENDING`). The connector answers
-"ask again later", and the scheduler asks in each step. Computing 4 tokens instead is not
-considered.
+up on the CPU. There, the chunk (what the tier copies as one piece, one block here) is known but not
+complete (`HIT_PENDING`). The connector answers "ask again later", and the scheduler asks in each
+step. Computing 4 tokens instead is not considered.
 
 ## What to do
-Nothing to do in the settings. It takes a prompt that comes again within the time of a copy, and
-then it costs about two copies.
+No setting helps. This happens only to a prompt that comes again while it is being copied, and then
+it costs about the time of two copies.
 
 ## Threads
 None found.

@@ -2,14 +2,15 @@
 
 V1 · events and metrics
 
-`kv_offload_cpu_cache_usage_perc` is not how full the CPU's cache is.
+`kv_offload_cpu_cache_usage_perc` does not say how full the CPU's cache is.
 
 ## Expected
-Three of four chunks hold something, so the metric says 0.75.
+The tier has room for four chunks of one block each. Three of them hold something, so the metric
+says 0.75.
 
 ## What happens
-While the three chunks are being copied, it says 0.75. When the copies have ended it says 0, and the
-three chunks are still there.
+While the three chunks are being copied, the metric says 0.75. When the copies have ended, it says
+0, and the three chunks are still there.
 
 ## Why
 The metric counts what transfers have pinned: chunks that are being stored or read, and that

@@ -1,22 +1,22 @@
-"""# o03 Answers are not kept
+"""# o03 Outputs are not kept
 
 V1 · second tier
 
-By default only prompts are copied to the CPU; generated tokens never are.
+By default only prompts are copied to the CPU, and generated tokens are not.
 
 ## Expected
-The next turn of a chat begins with the prompt and the answer. So both are offloaded.
+The next turn of a chat begins with the prompt and its output. So both are copied.
 
 ## What happens
 A request with a prompt of 5 tokens generates 13. One chunk of 4 tokens reaches the CPU: the full
-block of its prompt. With `offload_prompt_only` set to false it is four.
+block of its prompt. With `offload_prompt_only` set to false, four chunks do.
 
 ## Why
 Reasoning models drop their thoughts from the history, so most generated tokens are never asked for
 again. Copying them costs bandwidth, and they push prompts out of the tier.
 
 ## What to do
-For chats whose answers come back as they were, set `"offload_prompt_only": false` in the
+For chats whose outputs come back as they were, set `"offload_prompt_only": false` in the
 connector's `kv_connector_extra_config`.
 
 ## Threads

@@ -14,12 +14,13 @@ the first step: it loads the block of the last 4 tokens from the CPU. In the sec
 one token. The pool now has two blocks with the same content.
 
 ## Why
-The GPU's cache always leaves a token to compute, because the next token is sampled from its output.
-A hit has whole blocks, so it ends at token 4. The connector is asked for what lies beyond. It may
-serve a prompt to its last token; then the one token that must be computed is computed again.
+The GPU's cache always leaves a token to compute, because the next token is sampled from what the
+model computes for it. A hit consists of whole blocks, so it ends at token 4. The connector is asked
+for what lies beyond. It may serve a prompt to its last token; then the one token that must be
+computed is computed again.
 
 ## What to do
-Nothing to do: it concerns prompts that end exactly at the end of a chunk. If one step more matters
+Nothing: this concerns only prompts that end exactly at the end of a chunk. If one step more matters
 to you, a budget for synchronous loads (`sync_load_budget_bytes`) lets small loads happen within a
 step.
 

@@ -6,11 +6,11 @@ If chunks are larger than blocks, a hit on the CPU that goes less than a chunk b
 is not loaded.
 
 ## Expected
-The GPU has the first 4 tokens of the prompt, the CPU has 8. The request loads the other 4 and
-computes one token.
+Of the 9 tokens of `b`, the GPU has the first 4, and the CPU has the first 8. So `b` loads 4 tokens
+and computes one.
 
 ## What happens
-It computes 5 tokens and loads nothing.
+`b` computes 5 tokens and loads nothing.
 
 ## Why
 A chunk has two blocks here, 8 tokens. What the CPU could add is 4 tokens, less than a chunk, and
@@ -18,7 +18,7 @@ such a hit is dropped.
 
 ## What to do
 Choose smaller chunks (`blocks_per_chunk`, or `block_size` of the connector) if prompts differ
-early. Larger ones make faster copies.
+early. Larger ones are copied faster.
 
 ## Threads
 None found.

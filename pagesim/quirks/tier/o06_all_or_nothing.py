@@ -5,7 +5,7 @@ V1 · second tier
 A prompt that is one chunk larger than the tier leaves nothing there at all.
 
 ## Expected
-The tier has room for two chunks. A prompt of three leaves its first two there.
+The tier has room for two chunks of 4 tokens. A prompt of three chunks leaves its first two there.
 
 ## What happens
 A prompt of 8 tokens leaves two chunks. A prompt of 12 tokens leaves none. It is offered again with

@@ -1,13 +1,13 @@
-"""# o07 The newest chunk is evicted first
+"""# o07 The last part of a prompt is evicted first
 
 V1 · second tier
 
-Of the chunks of one request, the last part of the prompt is evicted first, whatever was stored
-first.
+Of the chunks of one request, the one that comes last in the prompt is evicted first, whatever was
+stored first.
 
 ## Expected
-Least recently used: the chunk that was stored first goes first. They were stored in the order z, x,
-y.
+The least recently used chunk goes first. The chunks were stored in the order z, x, y, so z goes
+first, and then x.
 
 ## What happens
 x, y and z are the first, second and third part of a prompt. When another request needs room, z goes
@@ -19,8 +19,8 @@ A beginning is useful without its end; an end without its beginning is not, beca
 gaps.
 
 ## What to do
-Nothing to do: this is as it should be. Only a prompt that pushes out its own chunks makes it go
-wrong (o08).
+Nothing: this is as it should be. Only a prompt that pushes out its own chunks makes it go wrong
+(o08).
 
 ## Threads
 None found.

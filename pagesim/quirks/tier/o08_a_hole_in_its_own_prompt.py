@@ -6,13 +6,13 @@ A prompt that is stored in pieces, in a tier too small for it, keeps its first c
 one.
 
 ## Expected
-The tier has room for two chunks. A prompt of three keeps two that can be used: the first and the
-second.
+The tier has room for two chunks. A prompt of three chunks keeps two that can be used: the first and
+the second.
 
 ## What happens
 Chunked prefill computes 8 tokens and stores two chunks, then it computes the rest and offers the
-third. The second chunk goes. When the prompt comes again, one chunk is loaded and 9 tokens are
-computed: the third chunk is there, but behind a gap.
+third. The second chunk is evicted for it. When the prompt comes again, one chunk is loaded and 9
+tokens are computed: the third chunk is there, but behind a gap.
 
 ## Why
 The third chunk needs room, and the victim is the last part that the request has stored so far

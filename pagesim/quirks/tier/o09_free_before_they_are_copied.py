@@ -11,7 +11,7 @@ Blocks stay with their request until they have been copied to the CPU.
 ## What happens
 The request has ended after one step, and all four blocks are free. The next prompt takes all of
 them. Its step must first wait for the copy of the old content: the scheduler tells the workers to
-flush this job.
+finish this copy first, which vLLM calls a flush.
 
 ## Why
 Holding the blocks would cost memory, and usually others are taken first: freed cached blocks go to
@@ -19,7 +19,7 @@ the back of the queue. A store begins one step after it is planned, so that it d
 step that computes the blocks. If a block is taken sooner, the flush makes it safe.
 
 ## What to do
-Nothing to do if the GPU has some free blocks. If it is always full, these waits show as longer
+Nothing, as long as the GPU has some free blocks. If it is always full, these waits show as longer
 steps: a slow link to the host then slows down everything.
 
 ## Threads

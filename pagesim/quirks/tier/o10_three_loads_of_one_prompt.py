@@ -6,11 +6,12 @@ Three equal prompts load once and share the blocks; without prefix caching on th
 for itself.
 
 ## Expected
-The prompt is on the CPU. Either all three load it, or one loads it and the others take part.
+The prompt is on the CPU. Either all three load it, or one loads it and the others share it.
 
 ## What happens
 With prefix caching on the GPU, one request loads and two wait. When the load has ended, all three
-have a hit. With it off, all three load the same chunks at the same time, into blocks of their own.
+have a hit. Without prefix caching, all three load the same chunks at the same time, into blocks of
+their own.
 
 ## Why
 A chunk that is being loaded is remembered, so that others wait for it, because they will find it on

@@ -8,15 +8,15 @@ A client goes away while its prompt is being loaded, and nothing becomes free.
 Aborting a request frees its blocks at once.
 
 ## What happens
-The request is `FINISHED_ABORTED`, but only 6 of 8 blocks are free. When the load has ended, it is
-8.
+The request is `FINISHED_ABORTED`, but only 6 of 8 blocks are free. When the load has ended, all 8
+are.
 
 ## Why
 The workers may still write into the two blocks. If somebody else took them now, the load would
 overwrite new keys. So the request is finished for the client, and its blocks wait.
 
 ## What to do
-Nothing to do: it lasts as long as a copy. Watch the usage of the GPU's cache, not the number of
+Nothing: this lasts only as long as a copy. Watch the usage of the GPU's cache, not the number of
 requests, if clients often give up early.
 
 ## Threads

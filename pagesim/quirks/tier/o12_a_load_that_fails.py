@@ -10,8 +10,8 @@ If something cannot be loaded, it is computed.
 
 ## What happens
 By default (`kv_load_failure_policy="fail"`), the request ends with "error". With "recompute", if
-nothing of the load is good, the request is looked up again at once. It finds the same chunks, loads
-them again, and that fails again: four loads in four steps, and no end.
+nothing of the load is good, the request is looked up again at once. It finds the same chunks and
+loads them again, which fails again: there are four loads in four steps, and no end.
 
 ## Why
 The default makes failures visible. The loop comes from a division of labor: the scheduler takes the

@@ -16,8 +16,8 @@ skipped, but the event is sent for the whole run of blocks that were looked at, 
 tokens.
 
 ## What to do
-In a consumer, take the hashes as what counts, and never divide the tokens by the block size to get
-them. An event with an empty list of hashes changes nothing.
+In a program that reads the events, take the hashes as what counts, and never divide the tokens by
+the block size to get them. An event with an empty list of hashes changes nothing.
 
 ## Threads
 * [vllm#44451](https://github.com/vllm-project/vllm/issues/44451): the same with states: tokens of

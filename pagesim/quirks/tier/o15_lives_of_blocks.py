@@ -20,8 +20,8 @@ anybody looks whether it had a hash. Only a hit counts as an access; writing the
 not. Without caching, content is never given up: blocks are just taken again.
 
 ## What to do
-Do not read the idle time as "useless since". For the effect of the cache, look at hits and queries
-instead.
+Do not read the idle time as the time since the block was last used. For the effect of the cache,
+look at hits and queries instead.
 
 ## Threads
 None found.

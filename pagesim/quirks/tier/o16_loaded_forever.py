@@ -8,7 +8,7 @@ With blocks of one token, a prompt of one token that is on the CPU is never comp
 The token is loaded, and then computed once more to sample the next one.
 
 ## What happens
-Six steps, and all of them are empty. The request loads, is done, and loads again. It is always
+All six steps are empty. The request loads, is done, and loads again. It is always
 `WAITING_FOR_REMOTE_KVS`.
 
 ## Why
@@ -17,7 +17,7 @@ goes down by one: from 1 to 0. But 0 also means "not looked up yet". So the requ
 again, and the CPU still has it.
 
 ## What to do
-Nothing to do with usual sizes: it takes chunks of a single token.
+Nothing: this happens only with chunks of a single token.
 
 ## Threads
 None found.

@@ -5,7 +5,7 @@ V1 · second tier
 Requests that load do not count towards `max_num_seqs`.
 
 ## Expected
-With `max_num_seqs` of 1, one request at a time holds blocks.
+With a `max_num_seqs` of 1, one request at a time holds blocks.
 
 ## What happens
 Three requests load at the same time, with two blocks each. None of them runs.

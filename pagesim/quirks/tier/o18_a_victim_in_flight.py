@@ -2,16 +2,16 @@
 
 V1 · asynchronous
 
-With asynchronous scheduling and a second tier, a request that lacks a block sits a step out before
-anybody is preempted.
+With asynchronous scheduling and a second tier, a request that lacks a block sits out one step
+before anybody is preempted.
 
 ## Expected
-When no block is free, the youngest request is preempted at once, with asynchronous scheduling as
-without.
+When no block is free, the youngest request is preempted at once, with or without asynchronous
+scheduling.
 
 ## What happens
-Without it, the second request is preempted in step 3. With it, it is left out of step 3 and
-preempted in step 4.
+With synchronous scheduling, `b` is preempted in step 3. With asynchronous scheduling, `b` is left
+out of step 3 and preempted in step 4.
 
 ## Why
 In step 3, the step before is still being computed, and it writes into the blocks of the victim. If
@@ -19,7 +19,7 @@ they were freed, a load could write into them at the same time. So the scheduler
 step is over.
 
 ## What to do
-Nothing to do: one request loses one step.
+Nothing: one request loses one step.
 
 ## Threads
 None found.

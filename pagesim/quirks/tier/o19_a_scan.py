@@ -8,9 +8,9 @@ Six prompts that nobody asks for again push two popular chunks out of an LRU tie
 What is used again and again stays.
 
 ## What happens
-x and y are used by two requests. Then six others are stored, each used once. With LRU, the default,
-the four chunks of the tier are the last four of the scan: c, d, e and f. With ARC they are e, f, x
-and y.
+x and y are used by two requests. Then six other chunks are stored and each used once, which is
+called a scan. With LRU (least recently used), the default, the four chunks of the tier are the last
+four of the scan: c, d, e and f. With ARC they are e, f, x and y.
 
 ## Why
 LRU knows only when a chunk was last used, and everything in the scan is newer. ARC has a list of

@@ -10,7 +10,7 @@ A chunk that is read twice has been used again.
 
 ## What happens
 The request that stored x reads it twice and ends: x is not in the list of chunks used again.
-Another request reads it: still not. When that request ends, x is in the list.
+Another request reads x, and x is still not in the list. When that request ends, it is.
 
 ## Why
 A request that reads back what it has stored itself was preempted, for example; this says nothing
@@ -18,7 +18,7 @@ about the next request. And a request may read a chunk several times in its life
 notes what each request needs, and tells the policy once, at the end.
 
 ## What to do
-Nothing to do. In an experiment, let requests end before you look at what ARC keeps.
+Nothing. In an experiment, let requests end before you look at what ARC keeps.
 
 ## Threads
 None found.

@@ -2,7 +2,8 @@
 
 V1 · second tier
 
-A load that needs five blocks waits for eight steps, although up to ten are free.
+A request that needs five blocks waits eight steps before its load begins, although up to ten blocks
+are free.
 
 ## Expected
 The prompt is on the CPU and its blocks fit, so the load begins in the first step.
@@ -17,8 +18,8 @@ needs, both could wait for each other forever, as vLLM once did. So a load is ad
 blocks fit beside those that unfinished prompts will need: 8 for the long one here.
 
 ## What to do
-Nothing to do: this guard is what keeps the server alive. Limits that stretch a prefill over many
-steps (`long_prefill_token_threshold`) make loads wait longer.
+Nothing: this guard is what keeps the server alive. Limits that stretch a prefill over many steps
+(`long_prefill_token_threshold`) make loads wait longer.
 
 ## Threads
 * [vllm#45388](https://github.com/vllm-project/vllm/issues/45388): two loads that waited for each

@@ -12,12 +12,12 @@ The small request loads. Meanwhile a large prompt arrives: it needs 7 of 8 block
 by the load. When the load has ended, the small request runs and ends. Then the large one runs.
 
 ## Why
-Those who hold blocks wait in a queue of their own, which is looked at first. With a single queue,
-the large prompt would wait for the blocks of the small request, and the small request would wait
-behind the large prompt: forever.
+Requests that hold blocks wait in a queue of their own, which is looked at first. With a single
+queue, the large prompt would wait for the blocks of the small request, and the small request would
+wait behind the large prompt: forever.
 
 ## What to do
-Nothing to do: this is the remedy of a deadlock. In older releases, abort the head of the queue.
+Nothing: this is the remedy for a deadlock. In older releases, abort the head of the queue.
 
 ## Threads
 * [vllm#45406](https://github.com/vllm-project/vllm/pull/45406): loaded requests stranded behind a

@@ -9,12 +9,13 @@ The cache is reset, for example because the model has new weights. The next prom
 its first token.
 
 ## What happens
-The reset reports success. The next request loads 8 of its 9 tokens from the CPU, keys of the old
-weights, and computes one. Only a reset with `reset_connector=True` makes it compute all 9.
+The reset reports success. The next request loads 8 of its 9 tokens from the CPU, with the keys and
+values of the old weights, and computes one. Only a reset with `reset_connector=True` makes it
+compute all 9.
 
 ## Why
 The call is about the GPU's cache. The second tier belongs to the connector, and is asked only if
-you say so. Nothing in the keys tells which weights they came from.
+you say so. Nothing in the hash of a chunk tells which weights its content came from.
 
 ## What to do
 Pass `reset_connector=True`; the HTTP endpoint calls it `reset_external=true`. Or give requests a

@@ -18,8 +18,8 @@ remembers how far a request has been stored, and moves on only when a store succ
 each step, until there is room or the request is over.
 
 ## What to do
-Nothing to do: asking is cheap. But prompts of short requests may never get their turn while copies
-are slow; a larger tier helps.
+Nothing: asking is cheap. But prompts of short requests may never get their turn while copies are
+slow; a larger tier helps.
 
 ## Threads
 None found.

@@ -2,8 +2,8 @@
 
 V1 · events and metrics
 
-By default, an event of the CPU's cache has no tokens and a block size of 0; with them, it lacks the
-salt.
+By default, an event of the CPU's cache has no tokens and a block size of 0; an option adds both,
+but not the salt.
 
 ## Expected
 An event of medium CPU looks like one of the GPU: hashes, tokens, block size, and the salt of the

@@ -2,8 +2,8 @@
 
 V1 · second tier
 
-With `store_threshold` of 2, a prompt is stored when a second request has it on the GPU; lookups do
-not count.
+With a `store_threshold` of 2, a prompt is stored when a second request has it on the GPU; lookups
+do not count.
 
 ## Expected
 A chunk that has been needed twice is worth storing. One request that runs for many steps needs it

@@ -5,21 +5,21 @@ V0 · blocks · mended
 A prompt that finds too few free blocks fails, and the blocks that it took before are lost.
 
 ## Expected
-A call that fails changes nothing. The four free blocks are free again, and a smaller prompt can
-have them.
+A call that fails changes nothing. The four blocks are free again, and a smaller prompt can have
+them.
 
 ## What happens
 The large prompt needs six blocks, and four are free. vLLM's `BlockTable.allocate` takes the four,
-one after the other, finds none for the fifth, and raises NoFreeBlocksError. No table names the four
-blocks now, so nobody can ever free them. pagesim undoes the call: all four are free, and the small
-prompt takes them.
+one after the other, finds no fifth, and raises NoFreeBlocksError. No table names the four blocks
+now, so nobody can ever free them. pagesim undoes the call: all four are free, and the small prompt
+takes them.
 
 ## Why
 The table keeps its blocks only when it has all of them. The error leaves the call before that, and
 nothing hands the blocks back.
 
 ## What to do
-Nothing to do: the scheduler asks `can_allocate` first, and lets no such prompt through (q40 is the
+Nothing: the scheduler asks `can_allocate` first, and lets no such prompt through (q40 is the
 exception). If you call the block layer yourself, look at `get_num_free_blocks` first.
 
 ## Threads

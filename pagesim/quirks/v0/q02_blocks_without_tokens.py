@@ -2,7 +2,8 @@
 
 V0 · blocks · mended
 
-Tokens that need more blocks than are free are not written, but their sequence keeps the blocks.
+If tokens need more blocks than are free, they are not written, but their sequence keeps the free
+blocks.
 
 ## Expected
 The call fails and changes nothing: the sequence has its two blocks, and two blocks are free.
@@ -18,8 +19,8 @@ Room is made before the first token is written, one block at a time. Each block 
 soon as it is found.
 
 ## What to do
-Nothing to do: the scheduler asks `can_append_slots` first. If you call `append_token_ids` yourself,
-ask first, too.
+Nothing: the scheduler asks `can_append_slots` first. If you call `append_token_ids` yourself, do
+the same.
 
 ## Threads
 None found.

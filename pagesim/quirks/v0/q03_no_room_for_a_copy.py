@@ -10,16 +10,16 @@ The write fails and changes nothing: both tables still name the shared block.
 ## What happens
 `a` and its fork share two blocks, and the pool has no third. The fork writes a token into the last
 block, which must be copied first. vLLM stores the token, drops the fork's share of the block, and
-only then looks for a new one. There is none: NoFreeBlocksError. The fork is left with a block that
-has a token and no id. In pagesim two tables still name block 1. When `a` has left, the fork is
-alone with the block and writes its token there.
+only then looks for a new one. There is none, so it raises NoFreeBlocksError. The fork is left with
+a block that has a token and no id. In pagesim two tables still name block 1. When `a` has left, the
+fork is alone with the block and writes its token there.
 
 ## Why
 Three things happen in this order: write, release, allocate. Only the last one can fail.
 
 ## What to do
-Nothing to do: `can_append_slots`, which the scheduler asks first, counts a block for a shared last
-block, too.
+Nothing: `can_append_slots`, which the scheduler asks first, counts a block for a shared last block,
+too.
 
 ## Threads
 None found.

@@ -2,14 +2,14 @@
 
 V0 · sharing · mended
 
-A sequence of about a thousand blocks cannot be forked: vLLM raises RecursionError.
+A sequence of about a thousand blocks cannot be forked: vLLM raises a RecursionError.
 
 ## Expected
 A fork shares the blocks of its parent, however many there are.
 
 ## What happens
 The sequence has 1,050 blocks; with blocks of 16 tokens this is a text of 16,800 tokens. vLLM raises
-RecursionError: maximum recursion depth exceeded. In pagesim the fork shares all 1,050 blocks.
+a RecursionError: maximum recursion depth exceeded. In pagesim the fork shares all 1,050 blocks.
 
 ## Why
 A block knows only its predecessor. vLLM walks from the last block to the first with a function that
@@ -17,8 +17,8 @@ calls itself once for every block, and Python allows about a thousand nested cal
 a loop.
 
 ## What to do
-Fork while the sequence is short, or choose larger blocks. The engine of 0.6.4 forks nobody any
-more: it makes n requests of a request with n samples.
+Fork while the sequence is short, or choose larger blocks. The engine of 0.6.4 no longer forks
+sequences: it splits a request for n samples into n requests.
 
 ## Threads
 * [sonar#459](https://github.com/dphnAI/sonar/pull/459): an engine with the same block layer failed

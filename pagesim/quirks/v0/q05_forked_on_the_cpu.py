@@ -2,7 +2,7 @@
 
 V0 · swapping · mended
 
-A sequence that is forked while it is swapped out cannot write after it has been swapped in.
+A fork that is made while its parent is swapped out cannot write after both have been swapped in.
 
 ## Expected
 The fork goes on like any other sequence, wherever it was made.

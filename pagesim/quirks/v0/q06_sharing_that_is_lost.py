@@ -2,10 +2,10 @@
 
 V0 · swapping
 
-Two forks that share two blocks on the GPU need four blocks on the CPU.
+A sequence and its fork that share two blocks on the GPU need four blocks on the CPU.
 
 ## Expected
-Two blocks leave the GPU, so two blocks are taken on the CPU, and both forks share them there.
+Two blocks leave the GPU, so two blocks are taken on the CPU, and both sequences share them there.
 
 ## What happens
 The pairs of GPU and CPU blocks name the GPU's block 0 twice: it is copied to the CPU once for `a`,

@@ -1,4 +1,4 @@
-"""# q08 A swap after somebody was freed on the CPU
+"""# q08 A swap after a sequence was freed on the CPU
 
 V0 · swapping · mended
 
@@ -8,14 +8,14 @@ When a swapped-out sequence is freed, a later swap of another one can fail with 
 A sequence that leaves while it is swapped out gives its CPU blocks back, and that is all.
 
 ## What happens
-`a` is swapped out and leaves. Then `b`, just as long, is swapped out and in. In vLLM this can end
-with an IndexError, although all blocks are free. In pagesim `b` gets its four blocks, and the CPU
-has all of its own again.
+`a` is swapped out and leaves. Then `b`, which is just as long, is swapped out and in. In vLLM this
+can end with an IndexError, although all blocks are free. In pagesim `b` gets its four blocks, and
+all blocks of the CPU are free again.
 
 ## Why
-vLLM does not throw its `Block` objects away: each device keeps a pool of them. A block that is
-freed on the other device goes into that device's pool. So one pool has too many objects, and the
-other runs out of them. pagesim makes new objects instead.
+vLLM does not throw its `Block` objects away: each device keeps a pool of them. A block object that
+comes from one device's pool, and is freed on the other device, goes into the other's pool. So one
+pool has too many objects, and the other runs out of them. pagesim makes new objects instead.
 
 ## What to do
 Choose `preemption_mode="recompute"`: what is never swapped out is never freed on the CPU.

@@ -5,13 +5,13 @@ V0 · swapping · mended
 With prefix caching, freeing a sequence that is swapped out raises a KeyError.
 
 ## Expected
-The sequence leaves, and its blocks on the CPU are free.
+The sequence leaves, and its blocks on the CPU become free.
 
 ## What happens
 The scheduler has noted when `a` was last computed. When `a` leaves, the note is passed on to its
 blocks, so that those used longest ago are evicted first. vLLM looks for them on the GPU, but they
-are on the CPU: KeyError. pagesim passes the time on to the blocks where they are, and all blocks of
-both devices are free.
+are on the CPU, so it raises a KeyError. pagesim passes the time on to the blocks where they are,
+and all blocks of both devices are free.
 
 ## Why
 Only the GPU's allocator is told. It does not know the ids of the CPU's blocks.

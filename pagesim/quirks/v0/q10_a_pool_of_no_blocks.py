@@ -1,11 +1,11 @@
-"""# q10 A CPU pool of no blocks
+"""# q10 A CPU pool without blocks
 
 V0 · swapping · mended
 
-Without CPU blocks, swapping out fails in one way, and with prefix caching in another.
+If the CPU has no blocks, swapping out raises one error without prefix caching, and another with it.
 
 ## Expected
-No room is no room: the same error, NoFreeBlocksError, in both cases.
+No room is no room: both cases raise the same error, NoFreeBlocksError.
 
 ## What happens
 The CPU has no blocks, and `a` is swapped out. Without prefix caching vLLM raises NoFreeBlocksError.
@@ -13,8 +13,9 @@ With prefix caching it raises an AssertionError, which code that waits for NoFre
 not catch. pagesim raises NoFreeBlocksError in both cases, and `a` keeps its blocks.
 
 ## Why
-The allocator with caching asks its evictor when no unused block is left. The evictor is empty as
-well, and that is an assertion.
+vLLM keeps a pool of Block objects for each device, and doubles it when it is empty. The allocator
+with caching takes an object before it looks for a free block. A pool that was made for no blocks
+stays empty when it is doubled, and an assertion fails.
 
 ## What to do
 Give the server some `swap_space` if you set `preemption_mode="swap"`, or do not set it.

@@ -1,23 +1,24 @@
-"""# q11 An empty text for no blocks
+"""# q11 An empty string for no blocks
 
 V0 · prefix caching · mended
 
-Asked for the computed blocks that two sequences have in common, vLLM answers '' if there are none.
+Asked for the computed blocks that two sequences have in common, vLLM answers with an empty string
+if there are none.
 
 ## Expected
-A list of no blocks: [].
+vLLM answers with a list of no blocks: [].
 
 ## What happens
-Neither of the two sequences has a computed block. vLLM's `get_common_computed_block_ids` returns an
-empty text, where it returns a list in all other cases. pagesim returns an empty list.
+Neither of the two sequences has a computed block. vLLM's `get_common_computed_block_ids` returns
+`''`, although it returns a list in all other cases. pagesim returns an empty list.
 
 ## Why
-vLLM leaves out the empty lists, and gives the rest to a function of Python that finds the common
-beginning of file names. For no names at all it returns ''.
+vLLM leaves out the empty lists, and gives the rest to Python's `os.path.commonprefix`, which is
+meant for file names. For an empty list this function returns `''`.
 
 ## What to do
-Nothing to do in the engine, which only asks whether there are any. In your own code write `if not
-block_ids`.
+Nothing, if you only use the engine: it asks no more than whether there are any. In your own code,
+test the result with `if not block_ids`.
 
 ## Threads
 None found.

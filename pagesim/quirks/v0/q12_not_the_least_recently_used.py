@@ -10,20 +10,20 @@ The block whose last use is longest ago is evicted. Here this is block 2.
 ## What happens
 `a`, `b` and `c` have one block each, and were last computed at the times 2, 3 and 1. They leave in
 this order, and all three blocks stay cached. Then `d` needs a block. It gets block 0, of `a`,
-although block 2, of `c`, has not been used for longer.
+although block 2, of `c`, has gone unused for longer.
 
 ## Why
 The evictor looks at its blocks in the order in which they were freed. It stops at the first one
-that is newer than the best so far, because in most cases all that follow are newer, too. Here it
-stops at `b`, and never sees `c`.
+that was used later than the best so far, because in most cases all that follow were used later,
+too. Here it stops at `b`, and never sees `c`.
 
 ## What to do
-Nothing to do: no output is wrong, only a later hit is lost. It needs a request that is freed long
-after it was last computed.
+Nothing: no output is wrong, only a later hit is lost. This happens only when a request is freed
+long after it was last computed.
 
 ## Threads
 * [vllm#7193](https://github.com/vllm-project/vllm/pull/7193): a search through all entries was too
-  slow; it relies on the lowest times being at the start.
+  slow; the new one relies on the lowest times being at the start.
 """
 
 from pagesim.quirks.scene import Scene

@@ -1,8 +1,9 @@
-"""# q13 A new stamp at the old place
+"""# q13 A new timestamp in the old place
 
 V0 · eviction
 
-A cached block that is used again can be evicted first all the same: its place does not change.
+A cached block that is used again can be evicted first all the same: its place in the list does not
+change.
 
 ## Expected
 Block 0 was used last, so block 1 is evicted.
@@ -13,13 +14,13 @@ block 0 is marked as accessed at time 3. `c` needs a block, and gets block 0.
 
 ## Why
 `LRUEvictor.update` writes the new time into the entry, and leaves the entry where it is, at the
-front. The search begins there. Of the entries that follow it takes only one with a longer prefix,
-and stops at the first with a later time. Block 1 has an earlier time and a prefix of the same
-length.
+front. The search begins there. Of the entries that follow, the search takes only one with a longer
+prefix, and it stops at the first with a later time. Block 1 has an earlier time but a prefix of the
+same length, so it is not taken.
 
 ## What to do
-Nothing to do: the engine marks blocks when their sequence leaves, just before they enter the list.
-If you call `mark_blocks_as_accessed` yourself, remove the block and add it again.
+Nothing: the engine marks blocks when their sequence leaves, just before they enter the list. If you
+call `mark_blocks_as_accessed` yourself, remove the block and add it again.
 
 ## Threads
 None found.

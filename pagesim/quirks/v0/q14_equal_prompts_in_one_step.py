@@ -5,7 +5,7 @@ V0 · prefix caching · beside w05
 Of two equal prompts in one step, the second shares the blocks of the first and is computed as well.
 
 ## Expected
-What is shared is computed once. The second prompt needs only its last token.
+What is shared is computed once. For the second prompt, only the last token is computed.
 
 ## What happens
 `a` and `b` have the same nine tokens. `b` gets the blocks 0 and 1 of `a`, so the memory is shared

@@ -2,7 +2,7 @@
 
 V0 · prefix caching
 
-The list of a prompt's computed blocks goes on behind a block that is not there any more.
+The list of a prompt's computed blocks goes on after a block that is not there any more.
 
 ## Expected
 Only block 0 counts. A prefix ends where the first block is missing.
@@ -15,8 +15,8 @@ needed. Asked which of the blocks 0, 1 and 2 are computed, the allocator answers
 `get_computed_block_ids` picks out of the list what is computed. It does not stop at the first gap.
 
 ## What to do
-Nothing to do: a sequence in the scheduler holds all of its blocks, so none of them is evicted. If
-you use the list yourself, stop at the first block that is missing. vLLM 0.6.6 stops there.
+Nothing: a sequence in the scheduler holds all of its blocks, so none of them is evicted. If you use
+the list yourself, stop at the first block that is missing. vLLM 0.6.6 stops there.
 
 ## Threads
 None found.

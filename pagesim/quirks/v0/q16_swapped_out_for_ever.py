@@ -9,10 +9,10 @@ The request is swapped in as soon as the GPU has room for it, or it ends if it c
 
 ## What happens
 The pool has five blocks, and the watermark keeps one of them free. `a` runs until it holds all
-five, because running requests may use the watermark. For its next token it preempts itself, and is
-swapped out. To return it needs five blocks again, and swapping in must leave one free. The answer
-is LATER in every step, while all five are free. For a prompt of the same size, `can_allocate`
-answers NEVER, and the request ends.
+five, because running requests may use the watermark. For its next token it preempts itself,
+although the token would fit (q31), and is swapped out. To return it needs five blocks again, and
+swapping in must leave one free. The answer is LATER in every step, while all five are free. For a
+prompt of the same size, `can_allocate` answers NEVER, and such a request ends.
 
 ## Why
 `can_allocate` compares what is needed with the pool less the watermark, `can_swap_in` with the

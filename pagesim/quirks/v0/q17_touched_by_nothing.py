@@ -5,7 +5,7 @@ V0 · blocks
 Appending no tokens counts as touching one block, unless the last block is full.
 
 ## Expected
-No tokens touch no block.
+Appending nothing touches no block.
 
 ## What happens
 With eight tokens in blocks of four, appending nothing touches 0 blocks. With nine tokens it touches
@@ -16,7 +16,7 @@ The blocks are counted from the one in which the next token would be written, to
 the last token is. With nine tokens both are the third block, which makes one.
 
 ## What to do
-Nothing to do: the count is never too small. q31 shows what it costs when no block is free.
+Nothing: the count is never too small. q31 shows what it costs when no block is free.
 
 ## Threads
 None found.

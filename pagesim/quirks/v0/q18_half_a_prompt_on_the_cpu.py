@@ -2,20 +2,21 @@
 
 V0 · chunked prefill
 
-A prompt that is swapped out half computed never returns if its rest is larger than one step.
+A prompt that is swapped out half computed never returns if its rest is larger than the budget of a
+step.
 
 ## Expected
 The rest of the prompt is computed in chunks, as its beginning was.
 
 ## What happens
-A step has a budget of eight tokens. `b` has a prompt of 30, of which seven are computed when it is
-swapped out. Then `a` leaves, and all ten blocks are free. `b` stays on the CPU in every step, and
-with it everything that is swapped out later.
+A step has a budget of eight tokens. `b` has a prompt of 30 tokens, of which seven are computed when
+it is swapped out. Then `a` leaves, and all ten blocks are free. `b` stays on the CPU in every step,
+and with it everything that is swapped out later.
 
 ## Why
 Before a request is swapped in, its tokens are compared with the budget. Chunked prefill cuts
-waiting and running prompts to what is left of it, but not those that return. The rest of `b`, 23
-tokens, never fits.
+waiting and running prompts to what is left of the budget, but not those that are swapped in. The
+rest of `b`, 23 tokens, never fits.
 
 ## What to do
 With chunked prefill choose `preemption_mode="recompute"`, which is the default. Or choose a

@@ -2,7 +2,8 @@
 
 V0 · preemption · beside w09
 
-A request that needs one block more than there are is preempted again and again, and then ignored.
+A request that needs one block more than the pool has is preempted again and again, and then
+ignored.
 
 ## Expected
 The request ends with an error, or with the tokens that it has generated so far.
@@ -14,8 +15,8 @@ after that. Then it has nine tokens, which need a third block. It preempts itsel
 admission test sees a prompt that is larger than the pool: the request ends as `FINISHED_IGNORED`.
 
 ## Why
-`can_allocate` compares what a prompt needs with the whole pool, and answers NEVER. V0 never asks
-whether prompt and output together can fit before it starts.
+`can_allocate` compares what a prompt needs with the whole pool (less the watermark, which is 0
+here), and answers NEVER. V0 never asks whether prompt and output together can fit before it starts.
 
 ## What to do
 The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds. The

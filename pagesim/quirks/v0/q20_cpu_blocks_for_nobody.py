@@ -9,17 +9,17 @@ A request that ends gives back all of its blocks.
 
 ## What happens
 `a` fills both blocks of the GPU with its prompt. Its first output token needs a third block, so the
-request preempts itself, and its two blocks move to the CPU. To return it would need three blocks of
-two: NEVER. The request ends as `FINISHED_IGNORED`. Its two blocks on the CPU are still taken, and
-nobody will free them while the server runs.
+request preempts itself, and its two blocks move to the CPU. To return it would need three blocks,
+but the GPU has two, so `can_swap_in` answers NEVER. The request ends as `FINISHED_IGNORED`. Its two
+blocks on the CPU are still taken, and nobody will free them while the server runs.
 
 ## Why
-A request that ends normally is freed by the engine, among the running ones. This one is only struck
-off the list of those that are swapped out.
+A request that ends normally is freed by the engine, among the running ones. This one is only
+removed from the list of those that are swapped out.
 
 ## What to do
-Prompt and output together must fit, as in q19. If the CPU usage in the log never returns to 0 %,
-look for such requests.
+Prompt and output together must fit into the pool, as in q19. If the "CPU KV cache usage" in the log
+never returns to 0 %, look for such requests.
 
 ## Threads
 None found.

@@ -14,7 +14,7 @@ the request has to be preempted. vLLM raises an AssertionError in the middle of 
 raises an error that names the request and the remedy, and the request is still running.
 
 ## Why
-Recomputing needs exactly one sequence, and an assertion says so. Without a mode, vLLM asks the
+Recomputing needs exactly one sequence, and an assertion says so. If no mode is set, vLLM asks the
 request how many sequences it has at most, and since 0.6.4 every request answers 1. So it is
 recomputed, however many there are.
 

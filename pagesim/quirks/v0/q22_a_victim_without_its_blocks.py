@@ -1,4 +1,4 @@
-"""# q22 A victim of priority that loses its blocks
+"""# q22 A victim of priority that loses its keys and values
 
 V0 · priority
 
@@ -16,7 +16,7 @@ that step.
 
 ## Why
 Making room for an urgent request is a separate piece of code. It was written for recomputation,
-where a victim has no blocks, and waits.
+where a victim keeps no blocks, and goes to the waiting queue.
 
 ## What to do
 With the policy "priority", choose `preemption_mode="recompute"`.

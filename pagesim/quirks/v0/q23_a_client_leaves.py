@@ -5,7 +5,7 @@ V0 · swapping · mended
 With prefix caching, aborting a request that is swapped out raises a KeyError.
 
 ## Expected
-The request ends, and its blocks on the CPU are free.
+The request ends, and its blocks on the CPU become free.
 
 ## What happens
 `a` and `b` fill the GPU, so `b` is swapped out in the second step. Then its client closes the
@@ -13,8 +13,9 @@ connection. vLLM's `abort_seq_group` raises a KeyError while it frees the blocks
 the request is gone, and all four blocks of the CPU are free.
 
 ## Why
-It is q09 as a server meets it: the scheduler notes when a request was last computed, and the note
-is passed on to the GPU's allocator, while the blocks are on the CPU.
+The scheduler notes when a request was last computed, and the note is passed on to the GPU's
+allocator. But the blocks of `b` are on the CPU, so the GPU's allocator does not know them (q09 is
+the same error without a scheduler).
 
 ## What to do
 Do not combine prefix caching with `preemption_mode="swap"`.

@@ -5,12 +5,12 @@ V0 · blocks · mended
 A block table that vLLM has handed out grows with the sequence: it is the manager's own list.
 
 ## Expected
-What the scheduler says about a step stays as it was said.
+What the scheduler has said about a step does not change later.
 
 ## What happens
 The block table of `a` is read and kept. Then `a` writes a token, and gets a second block. In vLLM
-the kept table has two blocks now, in metadata of steps that are over as well. In pagesim it still
-has one.
+the kept table has two blocks now, and so have the tables in the metadata of earlier steps. In
+pagesim it still has one.
 
 ## Why
 Copying every table in every step takes time. vLLM hands out the list itself.

@@ -2,10 +2,10 @@
 
 V0 · prefix caching
 
-After a swap the scheduler still names the blocks that a sequence had before as computed.
+After a swap, the blocks that a sequence had before it still count as its computed blocks.
 
 ## Expected
-The computed blocks of a sequence are some of its own blocks.
+The computed blocks of a sequence are among its own blocks.
 
 ## What happens
 The table of `b` begins with the blocks 0 and 1 of `a`, which are computed. Then `b` is swapped out,
@@ -17,8 +17,8 @@ Looking up the whole prefix in every step would be slow, so a tracker remembers 
 sequence, and forgets it when the sequence is freed. Swapping does not tell it anything.
 
 ## What to do
-Nothing to do: the worker looks at these blocks only while a prompt is computed. Do not rely on them
-for a sequence that has returned from the CPU.
+Nothing: the worker looks at these blocks only while a prompt is computed. Do not rely on them for a
+sequence that has returned from the CPU.
 
 ## Threads
 None found.

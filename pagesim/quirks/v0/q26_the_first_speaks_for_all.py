@@ -2,7 +2,7 @@
 
 V0 · sharing
 
-Whether the sequences of a request run is decided by the first of them alone.
+The first sequence of a request alone decides whether its sequences count as running.
 
 ## Expected
 `get_seqs(RUNNING)` returns the sequences that run.
@@ -13,8 +13,8 @@ instead the first has finished, none is returned, although the second runs. `is_
 `is_prefill` of the request ask only the first sequence, too.
 
 ## Why
-Since 0.6.4 a request has one sequence, because the engine makes n requests of one with n samples.
-The code for several has been simplified to match.
+Since 0.6.4 a request has one sequence, because the engine splits a request for n samples into n
+requests. The code for several has been simplified to match.
 
 ## What to do
 If you fork, take every sequence that has finished out of its group at once, with `remove`.

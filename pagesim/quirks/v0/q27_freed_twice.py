@@ -2,22 +2,23 @@
 
 V0 · blocks
 
-Freeing a block a second time is an AssertionError without a message.
+Freeing a block a second time raises an AssertionError without a message.
 
 ## Expected
-An error that says which block was freed twice.
+An error says which block was freed twice.
 
 ## What happens
 A block is taken and freed. Freeing it again fails an assertion in vLLM, which names neither the
-block nor the mistake. pagesim says that the block was freed already. Four blocks are free, not
-five.
+block nor the mistake. pagesim says that the block was freed already. Afterwards the four blocks of
+the pool are free, and not five.
 
 ## Why
-A bare `assert` guards that reference counts never go below 0.
+A block that is freed loses its id, and a bare `assert` checks that a block that is to be freed has
+one.
 
 ## What to do
-Nothing to do: it is a mistake in the code that calls the allocator. Python's option -O removes such
-assertions, so do not run vLLM with it.
+Correct the code that calls the allocator. Python's option -O removes such assertions, so do not run
+vLLM with it.
 
 ## Threads
 None found.

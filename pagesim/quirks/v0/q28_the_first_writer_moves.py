@@ -13,12 +13,12 @@ copied to block 2, and `a` goes on there. Then the fork writes. It is alone with
 writes in place, and nothing is copied.
 
 ## Why
-The allocator knows how many tables name a block, and not who came first. The owner who writes gives
-up its share and takes a new block; the last one may keep the old block.
+The allocator knows how many tables name a block, and not who came first. The owner that writes
+gives up its share and takes a new block; the last one may keep the old block.
 
 ## What to do
-Nothing to do: one copy is made either way. But never keep the id of a block across a step, not even
-for a sequence that only writes.
+Nothing: one copy is made either way. But never keep the id of a block across a step, not even for a
+sequence that only writes.
 
 ## Threads
 None found.

@@ -2,10 +2,11 @@
 
 V0 · prefix caching
 
-A prompt that is cached completely is admitted only if its whole length is free.
+A prompt that is cached completely is admitted only if there are free blocks for its whole length.
 
 ## Expected
-`b` has the same prompt as `a`, which runs. All of its blocks are there, so it needs hardly any.
+`b` has the same prompt as `a`, which is running. All blocks of the prompt are there, so `b` needs
+no new one.
 
 ## What happens
 `a` has three of four blocks, and `b` would share all three. But the scheduler wants three free
@@ -13,12 +14,12 @@ blocks, and one is free. So `b` waits until `a` ends. Then all four blocks count
 the three blocks of the prompt are still cached, and `b` shares them.
 
 ## Why
-`can_allocate` counts the blocks of the prompt, before anybody looks for hits. And a cached block
+`can_allocate` counts the blocks of the prompt before anybody looks for hits. And a cached block
 that nobody holds counts as free, because it can be evicted at any time.
 
 ## What to do
-Nothing to set in V0: expect that a full pool delays even cached prompts. In V1, hits that are in
-use need no new blocks.
+V0 has no setting for this: expect that a full pool delays even cached prompts. In V1, hits that are
+in use need no free blocks.
 
 ## Threads
 * [vllm#7883](https://github.com/vllm-project/vllm/issues/7883): a developer names this as one of

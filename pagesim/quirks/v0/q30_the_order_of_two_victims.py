@@ -13,8 +13,8 @@ youngest, is preempted for `b`. Then `c` finds no block and preempts itself. Wit
 two wait in the order c, d. Swapped out they wait in the order d, c: the younger one returns first.
 
 ## Why
-A recomputed request is put at the front of the waiting queue, so the older one, which comes later,
-ends up before the younger. A swapped request is put at the end of its queue.
+A recomputed request is put at the front of the waiting queue, so the older one, which is preempted
+later, ends up before the younger. A swapped request is put at the end of its queue.
 
 ## What to do
 If the order of arrival matters to you, stay with recomputation, the default.

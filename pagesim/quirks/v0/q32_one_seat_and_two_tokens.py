@@ -9,7 +9,7 @@ A request of two sequences counts as one for `max_num_seqs`, and as two for the 
 
 ## What happens
 `a` and `b` run, and `c` waits, because two requests run. Then `a` is forked. The next step computes
-three sequences, which is three tokens, and two requests still fill `max_num_seqs`.
+three sequences, with one token each. For `max_num_seqs` they are still two requests.
 
 ## Why
 Since 0.6.4 every request answers 1 when it is asked how many sequences it has at most. The tokens

@@ -5,16 +5,16 @@ V0 · swapping · mended
 Swapping a block takes longer in a larger pool, because all ids of the pool are sorted each time.
 
 ## Expected
-The index of a block in its device's cache is a subtraction: its id less the first id of the device.
+The index of a block in its device's cache is a difference: its id less the first id of the device.
 
 ## What happens
 The worker copies blocks by their place on the device, counted from 0. CPU block 2,007 of a server
 with 2,000 GPU blocks has place 7. vLLM's `get_physical_block_id` sorts all ids of the device, and
 searches the sorted list. It does so for every block: to name 64 blocks of a pool of 32,000, it puts
-2,048,000 ids in order. pagesim subtracts where the ids follow each other.
+2,048,000 ids in order. pagesim subtracts where the ids are consecutive.
 
 ## Why
-The ids of an allocator are a set, and need not follow each other. Sorting is right for any set.
+The ids of an allocator are a set, and need not be consecutive. Sorting is right for any set.
 
 ## What to do
 Expect a pause of the scheduler when large requests are swapped, or choose recomputation, the

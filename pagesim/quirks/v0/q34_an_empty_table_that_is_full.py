@@ -9,13 +9,14 @@ A table without blocks holds no tokens.
 
 ## What happens
 The table holds six tokens and is freed. In vLLM its `num_full_slots` is still 6, and the table
-answers as if it held them, for example how many blocks an append would touch. In pagesim it is 0.
+answers as if it held them, for example when it is asked how many blocks an append would touch. In
+pagesim it is 0.
 
 ## Why
 `free` empties the list of blocks, and leaves the count.
 
 ## What to do
-Nothing to do: the manager throws a freed table away. If you use `BlockTable` yourself, do the same.
+Nothing: the manager throws a freed table away. If you use `BlockTable` yourself, do the same.
 
 ## Threads
 None found.

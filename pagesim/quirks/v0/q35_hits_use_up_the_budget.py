@@ -2,16 +2,16 @@
 
 V0 · prefix caching · beside w04
 
-A prompt that is cached completely still needs its whole length of the step's token budget.
+A prompt that is cached completely still takes its full length out of the step's token budget.
 
 ## Expected
-`b` and `c` begin with the eight tokens of `a`, which are cached. So both fit a step of 12 tokens
-easily.
+`b` and `c` begin with the eight tokens of `a`, which are cached. So both fit easily into a step of
+12 tokens.
 
 ## What happens
 `b` counts as eight tokens, and `c` as nine. Together they exceed the budget of 12, so `c` waits for
 the next step. What the model really computes is less: four tokens of `b` and one of `c`, because
-only the last block of a prompt never counts as computed.
+all blocks of a prompt but the last one count as computed.
 
 ## Why
 The scheduler fills the step first, by the lengths of the prompts. Which blocks are hits is found

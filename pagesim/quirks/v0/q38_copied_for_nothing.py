@@ -1,8 +1,8 @@
-"""# q38 Copied for no token
+"""# q38 A copy for no token
 
 V0 · sharing
 
-Appending no tokens to a shared block copies it; with prefix caching it does not.
+Appending no tokens to a shared block copies the block, unless prefix caching is on.
 
 ## Expected
 Nothing is written, so nothing is copied.
@@ -13,11 +13,11 @@ Without caching ("naive"), the fork moves to block 1, and block 0 has to be copi
 caching the block stays shared.
 
 ## Why
-The plain block asks whether it is shared after each append, whatever was appended. The caching
+After each append, whatever was appended, the plain block asks whether it is shared. The caching
 block returns at once if there is nothing to append.
 
 ## What to do
-Nothing to do: the engine appends at least one token in every step. If you call `append_token_ids`
+Nothing: the engine appends at least one token in every step. If you call `append_token_ids`
 yourself, leave out empty lists.
 
 ## Threads

@@ -8,11 +8,11 @@ One write can ask for two copies to the same block, and only their order makes t
 Every copy of a step has a destination of its own, so they can be made in any order.
 
 ## What happens
-`a` shares block 2, which has two tokens, and block 3, which is reserved for lookahead, with its
-fork. It writes three tokens. For the first two, block 2 is copied to block 4. Now this block is
-full, and its content is cached already, in block 1. So `a` takes block 1, and gives block 4 back.
-For the third token block 3 must be copied, and block 4 is free: it is copied there. The step says
-2 to 4, then 3 to 4.
+`a` shares two blocks with its fork: block 2, which holds two tokens, and block 3, which is reserved
+for lookahead slots. `a` writes three tokens. For the first two, block 2 is copied to block 4. Now
+this block is full, and its content is cached already, in block 1. So `a` takes block 1, and gives
+block 4 back. For the third token block 3 must be copied, and block 4 is free: it is copied there.
+The list of copies says 2 to 4, then 3 to 4.
 
 ## Why
 The list of copies is written as the blocks are taken. That the first copy is not needed any more is
@@ -20,7 +20,7 @@ known only later, and nobody takes it off the list.
 
 ## What to do
 Copy in the order of the list, one after the other. A kernel that copies all pairs at once must keep
-the last one of each destination.
+only the last pair of each destination.
 
 ## Threads
 None found.

@@ -1,4 +1,4 @@
-"""# q40 A long prompt that the window makes look small
+"""# q40 A window makes a long prompt look small
 
 V0 · sliding window · beside w28
 
@@ -9,17 +9,18 @@ The prompt waits, or is computed in chunks, and what has left the window is free
 
 ## What happens
 `a` has 40 tokens, which need ten blocks, and the pool has seven. `can_allocate` says OK, because it
-counts no more than the window of five tokens can reach: three blocks. Then `allocate` asks for all
-ten, and raises NoFreeBlocksError in the middle of the step. In vLLM this ends the server. In
-pagesim the step changes nothing, and `a` still waits.
+counts no more than vLLM's limit for a window of five tokens, which is three blocks. Then `allocate`
+asks for all ten, and raises NoFreeBlocksError in the middle of the step. In vLLM this ends the
+server. In pagesim the step changes nothing, and `a` still waits.
 
 ## Why
 The window limits what a sequence holds while it generates. But the blocks of a whole prompt are
 allocated with its first chunk, before any of them can be outside the window.
 
 ## What to do
-Choose a `max_model_len` of at most what the pool holds, as if there were no window, and keep the
-pool from filling up: what has to fit is what is free, and not the whole pool.
+The server refuses to start with a `max_model_len` above what the pool holds. But a prompt has to
+fit into the free blocks, and not only into the pool: keep the pool from filling up, for example
+with a smaller `max_num_seqs`.
 
 ## Threads
 * [vllm#7470](https://github.com/vllm-project/vllm/issues/7470): somebody reads this in the code,

@@ -2,14 +2,15 @@
 
 V0 · sliding window · mended
 
-A sequence whose first blocks have left its sliding window cannot be forked: RecursionError.
+A sequence whose first blocks have left its sliding window cannot be forked: vLLM raises a
+RecursionError.
 
 ## Expected
 The fork shares what is left, and the entries of the blocks that are gone.
 
 ## What happens
-Two blocks of `a` are outside the window, and the null block, block 5, stands in their entries.
-vLLM raises RecursionError when `a` is forked. In pagesim the fork has the same table as `a`.
+Two blocks of `a` are outside the window, and the null block, block 5, stands in their place. vLLM
+raises a RecursionError when `a` is forked. In pagesim the fork has the same table as `a`.
 
 ## Why
 vLLM walks from the last block to the first, from each to its predecessor. It also uses the objects

@@ -2,19 +2,20 @@
 
 V0 · sliding window · mended
 
-A sequence whose first blocks have left its sliding window cannot be swapped out: ValueError.
+A sequence whose first blocks have left its sliding window cannot be swapped out: vLLM raises a
+ValueError.
 
 ## Expected
 The blocks inside the window move to the CPU. The null block stays, because it has no content.
 
 ## What happens
-Two blocks of `a` are outside the window, and the null block, block 5, stands in their entries.
-vLLM tries to swap it out like any other block. It releases the null block, which others may need,
-and then raises ValueError. In pagesim four blocks move, and the null block stays in the table.
+Two blocks of `a` are outside the window, and the null block, block 5, stands in their place. vLLM
+tries to swap it out like any other block. It releases the null block, which others may need, and
+then raises a ValueError. In pagesim four blocks move, and the null block stays in the table.
 
 ## Why
-The swap goes through the table, and treats each entry alike. The null block refuses to get another
-id.
+The swap goes through the table, and treats all entries alike. The null block does not accept
+another id.
 
 ## What to do
 With a sliding window choose `preemption_mode="recompute"`, the default.

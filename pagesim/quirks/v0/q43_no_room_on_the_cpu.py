@@ -10,15 +10,16 @@ The request is computed again later, or it alone ends with an error.
 ## What happens
 `a` and `b` fill the GPU, and `b` must be swapped out. The CPU has no blocks. `schedule()` raises a
 RuntimeError about the lack of CPU swap space. At this moment vLLM has taken the running requests
-out of their queue, so a caller who catches the error finds no request any more, and their blocks
-stay taken. In pagesim the error is the same, and both requests run as before.
+out of their queue, so a caller that catches the error finds no request any more, and the blocks of
+all of them stay taken. In pagesim the error is the same, and both requests run as before.
 
 ## Why
 vLLM works on its queues while it decides, and there is no way back from the middle of a step. Nor
 is there a fallback to recomputation: the mode is what was set.
 
 ## What to do
-Do not set `preemption_mode="swap"`; or give it a `swap_space` for the largest requests together.
+Do not set `preemption_mode="swap"`, or choose a `swap_space` with room for all requests that may be
+swapped out at the same time.
 
 ## Threads
 * [vllm#546](https://github.com/vllm-project/vllm/issues/546): with `--swap-space 0` the process

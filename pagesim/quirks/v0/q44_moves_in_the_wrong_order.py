@@ -9,14 +9,14 @@ The worker moves blocks in an order in which each move reads what the scheduler 
 
 ## What happens
 `a` and its fork share block 0. Both write the same fourth token. For `a` the block is copied to
-block 1. The fork then finds the content of block 1 cached, takes it as well, and so block 0 is
-free. In the same step the guest is swapped in, to block 0. The scheduler decided on the copy first.
-But vLLM's worker swaps in first, and then copies block 0, which is the guest's by now, to block 1.
-`a` and its fork read the guest's keys and values.
+block 1. The fork then finds the same content cached in block 1, takes this block as well, and so
+block 0 is free. In the same step a third request, the guest, is swapped in, to block 0. The
+scheduler decided on the copy first. But vLLM's worker swaps in first, and then copies block 0,
+which is the guest's by now, to block 1. `a` and its fork read the guest's keys and values.
 
 ## Why
-The worker has a fixed order: swap in, swap out, copy. The scheduler's decisions fall in the order
-swap out, copy, swap in, which is what pagesim's `CacheEngine` does.
+The worker has a fixed order: swap in, swap out, copy. The scheduler makes its decisions in the
+order swap out, copy, swap in, and pagesim's `CacheEngine` keeps to it.
 
 ## What to do
 Do not combine forks, prefix caching and swapping. It takes all three: the worker's order is

@@ -2,21 +2,22 @@
 
 V0 · chunked prefill
 
-With chunked prefill and prefix caching, a prompt that stops half way leaves hits with no content.
+With chunked prefill and prefix caching, a prompt that stops halfway leaves blocks that count as
+hits and hold nothing.
 
 ## Expected
 A later request finds the blocks that were computed, and computes the others.
 
 ## What happens
-`a` has 16 tokens, and its first step computes eight of them. Then its client leaves. `b` has the
-same prompt. V0 says that the blocks 0, 1 and 2 are computed already, which is 12 tokens. But
+`a` has 16 tokens, and its first step computes eight of them. Then the client of `a` leaves. `b` has
+the same prompt. V0 says that the blocks 0, 1 and 2 are computed already, which is 12 tokens. But
 nothing was ever written into block 2. The worker skips it, and `b` attends to whatever the block
 held before. There is no error; the output is wrong.
 
 ## Why
-All blocks of a prompt are allocated, and named by their content, with its first chunk. They stay
-cached when their owner leaves, and a block that is found in the cache counts as computed. Nothing
-says how far the owner came. That is right for whole prompts.
+All blocks of a prompt are allocated, and given their hashes, with its first chunk. They stay cached
+when their owner leaves, and a block that is found in the cache counts as computed. Nothing records
+how far the owner got. This is harmless only for prompts that are computed in one step.
 
 ## What to do
 Do not combine `--enable-chunked-prefill` and `--enable-prefix-caching` in V0. A preemption in the

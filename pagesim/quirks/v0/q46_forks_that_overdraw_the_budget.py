@@ -2,23 +2,26 @@
 
 V0 · chunked prefill · mended
 
-With chunked prefill, a forked request can use more tokens than the step has left, and stop it.
+With chunked prefill, a forked request can use more tokens than the step has left, and stop the
+server.
 
 ## Expected
-What does not fit the rest of the budget waits for the next step.
+What does not fit into the rest of the budget waits for the next step.
 
 ## What happens
-A step has four tokens. `a` and `b` have three sequences each, and the prompt of `c` has six tokens.
-vLLM lets both forked requests run: six tokens of four. Then it stops at an assertion, or a running
-prompt behind them gets a negative number of tokens. In pagesim `b` waits for the next step, and `c`
-takes the one token that `a` leaves. No step computes more than four tokens.
+A step has a budget of four tokens. `a` and `b` have three sequences each, and the prompt of `c` has
+six tokens. vLLM lets both forked requests run: six tokens in a step of four. Then it stops at an
+assertion, or a running prompt behind them gets a negative number of tokens. In pagesim `b` waits
+for the next step, and `c` takes the one token that `a` leaves. No step computes more than four
+tokens.
 
 ## Why
 A prompt is cut to what is left of the budget. A request of several sequences cannot be cut, and the
 loop over running requests asks only whether anything is left at all.
 
 ## What to do
-If you fork, choose a `max_num_batched_tokens` of at least all sequences of `max_num_seqs` requests.
+If you fork, choose a `max_num_batched_tokens` of at least `max_num_seqs` times the number of
+sequences in a request.
 
 ## Threads
 None found.

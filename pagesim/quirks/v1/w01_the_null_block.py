@@ -9,7 +9,8 @@ Five blocks of 4 tokens hold 20 tokens.
 
 ## What happens
 A prompt of 16 tokens takes blocks 1 to 4, and the usage is 100 %. After it has left, a prompt of 17
-tokens needs five blocks. The whole pool is free, and the prompt waits. It will wait forever (w08).
+tokens arrives. It needs five blocks, and four can be used. All four are free, and yet the prompt
+waits, forever (w08).
 
 ## Why
 Block 0 is the null block: it is entered in a table in place of blocks that are no longer read, such
@@ -17,8 +18,8 @@ as those behind a sliding window. V1 takes it out of the pool at the start, whet
 window or not. V0 makes a null block only when a window needs one (q36).
 
 ## What to do
-When you choose the number of blocks yourself (`num_gpu_blocks_override`), count one more than
-`max_model_len` needs.
+When you choose the number of blocks yourself (`num_gpu_blocks_override`), count one block more than
+`max_model_len` needs. Otherwise the server does not start.
 
 ## Threads
 * [vllm#47272](https://github.com/vllm-project/vllm/pull/47272): the check at start-up counted the

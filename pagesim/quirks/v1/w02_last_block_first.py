@@ -9,17 +9,17 @@ first.
 A queue is used in turn: blocks that were just freed wait until all others have been used.
 
 ## What happens
-`a` leaves the blocks 1, 2 and 3. `b` needs four blocks. It is given 3, 2 and 1, and only then block
+`a` gives back blocks 1, 2 and 3. `b` needs four blocks. It is given 3, 2 and 1, and only then block
 4, which nobody has used yet.
 
 ## Why
 A block without a hash is worth no more than its room, so V1 uses it again at once. A table is freed
-from its end, and put in front of the queue in this order. V0 answers with the same blocks: its free
+from its end, and put in front of the queue in this order. V0 hands out the same blocks: its free
 list is a stack, on which the last block that was freed lies on top.
 
 ## What to do
-Nothing to do: an id says neither how old a block is nor where its tokens are. A test of a kernel or
-a connector should use such tables, not 1, 2, 3, 4.
+Nothing: an id says neither how old a block is nor where its tokens are. A test of a kernel or a
+connector should use such tables, not 1, 2, 3, 4.
 
 ## Threads
 None found.

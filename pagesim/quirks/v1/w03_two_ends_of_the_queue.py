@@ -19,7 +19,7 @@ with it. Among cached blocks, the end of a text goes before its beginning: the b
 others share most often, and without it the rest cannot be found.
 
 ## What to do
-Nothing to do: this order keeps what is most useful. When the pool is short, a long conversation is
+Nothing: this order keeps what is most useful. When the pool is short, a long conversation is
 forgotten from its end.
 
 ## Threads

@@ -13,14 +13,14 @@ the other 4 into a block of its own, 3. `c` has one token more. It finds all 8 a
 the longer prompt is the cheaper one.
 
 ## Why
-The next token is sampled from the output of the last one, so at least the last token must be
-computed. What is found are whole blocks, so the whole last block is computed. Both copies of it
-stay in the cache. V0 shares every block, but it charges the budget for the whole prompt: there `b`
-and `c` need two steps (q35).
+The next token is sampled from what the model computes for the last one, so at least the last token
+must be computed. A hit consists of whole blocks, so the whole last block is computed. Both copies
+of it stay in the cache. V0 shares every block, but it charges the budget for the whole prompt:
+there `b` and `c` need two steps (q35).
 
 ## What to do
-Nothing to do: it costs one block of tokens per request. Remember it when you measure a hit rate
-with equal prompts of 512 or 1,024 tokens: it never reaches 100 %.
+Nothing: it costs one block of tokens for each request. Remember it when you measure a hit rate with
+equal prompts of 512 or 1,024 tokens: it never reaches 100 %.
 
 ## Threads
 * [vllm#11186](https://github.com/vllm-project/vllm/pull/11186): since then the whole block is

@@ -5,7 +5,7 @@ V1 · prefix caching · beside q14
 A request can share blocks that another request of the same step has yet to compute.
 
 ## Expected
-A block can be found once a step has stored its keys and values.
+A block can be found only after a step has stored its keys and values.
 
 ## What happens
 `a` and `b` arrive together with the same 9 tokens. `a` computes all of them. `b` is looked up in
@@ -13,14 +13,14 @@ the same step: it finds blocks 1 and 2, into which nothing has been written yet,
 its last token.
 
 ## Why
-V1 gives a block its hash when its tokens are scheduled. The requests of a step are computed
-together, layer by layer, and a layer stores all keys and values before its attention reads any. So
-`b` reads what `a` has just stored. V0 shares the blocks as well, but it takes them for computed
-only after the step, so `b` computes all 9 tokens (q14).
+V1 gives a block its hash when the step that fills it is scheduled. The requests of a step are
+computed together, layer by layer, and a layer stores all keys and values before its attention reads
+any. So `b` reads what `a` has just stored. V0 shares the blocks as well, but it takes them for
+computed only after the step, so `b` computes all 9 tokens (q14).
 
 ## What to do
-Nothing to do: this is why twenty equal prompts that arrive at once are prefilled almost for the
-price of one. In an engine of your own, every layer must store first and read then.
+Nothing: this is why twenty equal prompts that arrive at once are prefilled almost for the price of
+one. In an engine of your own, every layer must store first and then read.
 
 ## Threads
 * [nano-vllm#209](https://github.com/GeeeekExplorer/nano-vllm/pull/209): a small engine counted such

@@ -8,8 +8,8 @@ Two requests that grow into the same text keep two copies of it.
 When a block becomes full and an equal one is cached already, the second copy is given back.
 
 ## What happens
-Two prompts of 6 words share block 1. Their second blocks, 2 and 3, are not full, so each has its
-own. Both now write the same three words. Blocks 2 and 3 hold the same text, both are cached, and
+Two prompts of 6 tokens share block 1. Their second blocks, 2 and 3, are not full, so each has its
+own. Both now write the same three tokens. Blocks 2 and 3 hold the same text, both are cached, and
 both stay. A third request with this text is given block 2.
 
 ## Why
@@ -18,8 +18,8 @@ the tables and are told only what is appended. V0 does replace the entry: the se
 and the table names the first one.
 
 ## What to do
-Nothing to do. If you count how much text is cached, count different hashes and not blocks. A router
-that follows the cache's events has to count the copies (w30).
+Nothing. If you count how much text is cached, count distinct hashes, not blocks. A router that
+follows the cache's events has to count the copies (w30).
 
 ## Threads
 * [vllm#9668](https://github.com/vllm-project/vllm/pull/9668): the design, which leaves copies

@@ -9,7 +9,7 @@ Three of the four blocks that `b` needs are cached, so one free block is enough.
 
 ## What happens
 `a` has left three cached blocks, and they are all that is free: `x` holds the fourth. `b` finds its
-12 tokens in them. It still waits, because it needs four free blocks, and there are three.
+first 12 tokens in them. It still waits, because it needs four free blocks, and there are three.
 
 ## Why
 Blocks that nobody holds wait in the free queue, cached or not. A hit takes its block out of the

@@ -2,7 +2,7 @@
 
 V1 · preemption · beside q19
 
-A request that needs one block more than there are preempts itself, and then waits forever.
+A request that needs one block more than the pool has preempts itself, and then waits forever.
 
 ## Expected
 The request ends with an error, or with the tokens that it has generated so far.
@@ -17,8 +17,9 @@ Preemption assumes that somebody else will end and return blocks. Nobody else is
 admission test then says "not now", as for every prompt that is too large (w08).
 
 ## What to do
-The sum of prompt and output must fit: choose a `max_model_len` of at most what the pool holds. If
-that is impossible, limit `max_tokens` per request.
+Prompt and output together must fit into the pool. The server refuses to start with a
+`max_model_len` above what the pool holds; in an engine of your own, check this, or limit
+`max_tokens` for each request.
 
 ## Threads
 None found.

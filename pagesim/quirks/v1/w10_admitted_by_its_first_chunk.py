@@ -16,7 +16,7 @@ first chunk is found and the second one does not fit, so the request waits forev
 
 ## Why
 Without the option, admission asks only for the blocks of the next chunk. V0 admits a prompt with
-all its blocks, yet one that fills its pool exactly preempts itself as well (q31).
+all its blocks, yet one that takes all blocks of its pool preempts itself as well (q31).
 
 ## What to do
 Leave `scheduler_reserve_full_isl` on, as it is by default. Then a prompt begins only if all of it

@@ -5,21 +5,21 @@ V1 · preemption
 A preempted request loses its blocks, but when it returns it often finds them in the cache.
 
 ## Expected
-V1 only knows preemption by recomputation, so the whole request is computed a second time.
+V1 knows only preemption by recomputation, so the whole request is computed a second time.
 
 ## What happens
 `b` is preempted in the third step, when it has 10 tokens. After `a` has left, `b` returns. It finds
 8 of its tokens and computes 2.
 
 ## Why
-A block that is freed keeps its hash until somebody takes the block for other tokens. The blocks of
-`b` went to the back of the free queue, and `a` needed only one of them, the one that was not full.
-V0 does the same, but only with prefix caching, which was off by default.
+A block that is freed keeps its hash until somebody takes the block for other tokens. The two full
+blocks of `b` went to the back of the free queue. `a` needed only one block, and got the third,
+which was not full and so had gone to the front. V0 does the same, but only with prefix caching,
+which was off by default.
 
 ## What to do
-Leave prefix caching on: it makes a preemption cheap. Read a hit rate with care if requests were
-preempted: these hits are counted apart (`preempted_hits`), because they say nothing about your
-prompts.
+Leave prefix caching on: it makes a preemption cheap. vLLM counts these hits apart
+(`preempted_hits`): leave them out of a hit rate, because they say nothing about your prompts.
 
 ## Threads
 * [vllm#25780](https://github.com/vllm-project/vllm/issues/25780): a hit rate of 32 % for random

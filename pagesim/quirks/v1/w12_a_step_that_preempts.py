@@ -2,7 +2,7 @@
 
 V1 · preemption
 
-In a step that preempts a request no waiting request is admitted, even if there is room for it.
+In a step that preempts a request, no waiting request is admitted, even if there is room for it.
 
 ## Expected
 `c` needs one block. The victim has just returned three, so `c` begins.
@@ -18,8 +18,9 @@ for them: if it were given to newcomers, the next step would preempt again. Late
 the queue is first come, first served, and a victim goes to its head.
 
 ## What to do
-If the log shows preemptions, less should run at once: set a watermark (w13), lower `max_num_seqs`,
-or make the pool larger. Newcomers pay for each preemption with their time to the first token.
+If the log shows preemptions, let fewer requests run at once: set a watermark (w13), lower
+`max_num_seqs`, or make the pool larger. Each preemption lengthens the time to the first token of
+those that wait.
 
 ## Threads
 * [vllm#31731](https://github.com/vllm-project/vllm/issues/31731): one request that needs many

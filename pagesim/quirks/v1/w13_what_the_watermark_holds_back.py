@@ -2,7 +2,7 @@
 
 V1 · watermark
 
-The watermark holds back waiting requests only, and only while another request runs.
+The watermark holds back only waiting requests, and only while another request runs.
 
 ## Expected
 With a watermark of 0.5, half of the pool is always free.
@@ -16,11 +16,11 @@ running, 4 would have to remain.
 The free blocks are meant for running requests, so that they can grow and need not be preempted.
 Running requests therefore ignore the watermark, and so does the first one to begin: there is nobody
 to protect, and a large prompt would otherwise wait forever. V0 holds back every prompt, whether
-something runs or not, by 1 % unless you say otherwise. V1's default is 0.
+something runs or not, with a watermark of 1 % unless you say otherwise. V1's default is 0.
 
 ## What to do
-If the log shows preemptions, try `watermark` 0.02 or 0.05. A larger one has less and less effect on
-preemptions, and fewer requests run.
+If the log shows preemptions, try a `watermark` of 0.02 or 0.05. A larger one has less and less
+effect on preemptions, and fewer requests run.
 
 ## Threads
 * [vllm#44594](https://github.com/vllm-project/vllm/pull/44594): the watermark of V1, with a table:

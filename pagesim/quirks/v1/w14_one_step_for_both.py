@@ -8,13 +8,14 @@ Running requests take the budget of a step first, and prompts get what is left o
 A step computes either whole prompts or one token for each running request.
 
 ## What happens
-The budget is 8 tokens. The prompt of `a` takes 3, so 5 tokens of `b`'s prompt fit beside it. In the
-next two steps `a` generates a token, and `b` gets the other 7. In the fourth step both generate.
+The budget is 8 tokens. The prompt of `a` takes 3, so 5 tokens of `b`'s prompt fit beside it. In
+each of the next two steps `a` generates a token, and `b` computes 7. The fourth step computes the
+last token of `b`'s prompt, beside another one of `a`.
 
 ## Why
 V1 knows no phases. Every request has tokens that are not yet computed, one or thousands, and a step
 gives it as many as the budget allows. V0 works like this only with chunked prefill, which was off
-by default; otherwise prompts have steps of their own, and those who generate wait meanwhile.
+by default; otherwise prompts have steps of their own, and requests that generate wait meanwhile.
 
 ## What to do
 `max_num_batched_tokens` is the budget. A small one keeps the time between two tokens short; a large

@@ -16,8 +16,8 @@ The threshold keeps a long prompt from taking the whole budget, so that others c
 nobody beside it, smaller chunks would only delay its first token. V0 has no such setting.
 
 ## What to do
-Nothing to do: the setting costs a lone request nothing. Do not rely on it to limit the memory of a
-step; `max_num_batched_tokens` does that.
+Nothing: the setting costs a lone request nothing. Do not rely on it to limit the memory of a step;
+`max_num_batched_tokens` does that.
 
 ## Threads
 * [vllm#57951](https://github.com/vllm-project/vllm/pull/57951): the limit has spared lone prompts

@@ -9,17 +9,17 @@ Full blocks are cached, whatever the window.
 
 ## What happens
 `a` fills three blocks and leaves. `b` begins with the same 12 tokens, and computes all 13. It is
-given the blocks 3, 2 and 1 first: they were freed to the front of the queue, as blocks without a
-hash are (w03).
+given blocks 3, 2, 1 and 4: the first three were freed to the front of the queue, as blocks without
+a hash are (w03).
 
 ## Why
-A hit needs the blocks that the next token looks back at. In a window of one, a token sees only
-itself, so a hit would need no block at all. V1 caches just the blocks that a hit needs, and here
-there are none. V0 did not allow prefix caching with a window.
+A hit needs the blocks that the next token looks back at. In a window of one token, a token sees
+only itself, so a hit would need no block at all. V1 caches just the blocks that a hit needs, and
+here there are none. V0 did not allow prefix caching with a window.
 
 ## What to do
-Nothing to do: the windows of models are wider. A test that needs a small window should use 2 or
-more.
+Nothing: the windows of models are wider. A test that needs a small window should use one of 2
+tokens or more.
 
 ## Threads
 None found.

@@ -9,17 +9,17 @@ them are lost.
 A hit begins with the first block, and ends where the first block is missing.
 
 ## What happens
-The window is 5 tokens. `a` leaves 17 tokens in the cache, and then its first two blocks are
-evicted. `b` has the same 17 tokens. It finds 16 of them, and computes 1. The first three entries of
-its table are 0, the null block.
+The window is 5 tokens. `a` leaves the four full blocks of its 17 tokens in the cache, and then the
+first two are evicted. `b` has the same 17 tokens. It finds 16 of them, and computes 1. The first
+three entries of its table are 0, the null block.
 
 ## Why
-The last token sees itself and the four tokens before it, and these are all in block 4. Nobody will
-read the blocks before. And block 4 is certainly the right one: its hash includes the hash of the
-block before it, and so stands for all 16 tokens.
+The last token sees itself and the four tokens before it, and those four are all in block 4. Nobody
+will read the blocks before it. And block 4 is certainly the right one: its hash includes the hash
+of the block before it, and so stands for all 16 tokens.
 
 ## What to do
-Nothing to do: it makes caching a window cheap. If a model also has layers with full attention, they
+Nothing: this makes caching a window cheap. If a model also has layers with full attention, they
 need the beginning, and the shorter of the two hits counts.
 
 ## Threads

@@ -2,8 +2,8 @@
 
 V1 · sliding window · beside q36
 
-A request gives back the blocks behind its window while it runs, and others can still find what they
-hold.
+A request gives back the blocks behind its window while it runs, and other requests can still find
+them in the cache.
 
 ## Expected
 A request keeps its blocks until it ends; or, if it gives some back, their content is lost.
@@ -14,12 +14,13 @@ and 3. In its table they are replaced by block 0, and 9 of 11 blocks are free. `
 tokens of `a`: it finds 4 of them in block 1, and computes the other 4.
 
 ## Why
-No later token of `a` can see these blocks, so they join the free queue with their hashes, as if `a`
-had ended. The null block keeps the places in the table: entry 4 is still for the tokens 16 to 19.
-V0 drops blocks too, but their content is lost, and its null block is taken from the pool (q36).
+No later token of `a` can see these blocks, so they join the free queue with their hashes, as they
+would if `a` had ended. The null block keeps the places in the table: entry 4 is still for the
+tokens 16 to 19. V0 drops blocks too, but their content is lost, and its null block is taken from
+the pool (q36).
 
 ## What to do
-The scene caches every block (`retention_interval=None`). By default V1 caches fewer (w19).
+Nothing. The scene caches every block (`retention_interval=None`); by default V1 caches fewer (w19).
 
 ## Threads
 * [vllm#48435](https://github.com/vllm-project/vllm/issues/48435): with every block of the window

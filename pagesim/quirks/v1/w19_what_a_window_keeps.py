@@ -2,8 +2,8 @@
 
 V1 · sliding window
 
-By default only the blocks before the last token of a prompt are cached, so a prompt that is shorter
-or branches off earlier finds nothing.
+By default, only the blocks in the window before the last token of a prompt are cached, so a prompt
+that is shorter or branches off earlier finds nothing.
 
 ## Expected
 Every full block of a prompt is cached.

@@ -2,7 +2,7 @@
 
 V1 · sliding window
 
-`allocate_slots` that finds no room has already given back the blocks behind the window.
+A call of `allocate_slots` that finds no room has already given back the blocks behind the window.
 
 ## Expected
 A call that answers None has changed nothing.
@@ -17,8 +17,8 @@ The blocks behind the window are dropped before the free ones are counted, so th
 room. Nobody will read them, whether the call succeeds or not, so nothing is undone.
 
 ## What to do
-Nothing to do: nothing that is needed is lost. If you write a scheduler on top of the manager, read
-the table again after a None.
+Nothing: nothing that is needed is lost. If you write a scheduler on top of the manager, read the
+table again after a None.
 
 ## Threads
 None found.

@@ -18,8 +18,8 @@ elsewhere, so that no other request finds them. A block without a hash then goes
 free queue (w03).
 
 ## What to do
-Nothing to do. Block 3 keeps its hash and its place in the cache, although nobody can find it until
-a block with the tokens of block 2 is cached again.
+Nothing. Block 3 keeps its hash and its place in the cache, although nobody can find it until a
+block with the tokens of block 2 is cached again.
 
 ## Threads
 * [vllm#26813](https://github.com/vllm-project/vllm/pull/26813): what happens to blocks that could

@@ -18,7 +18,7 @@ use could not be forgotten without stopping their requests, and half a reset wou
 none. V0 has no such call.
 
 ## What to do
-Look at the answer. Let all requests end first, or call it with `reset_running_requests=True`: that
+Look at the answer. Let all requests end first, or pass `reset_running_requests=True`, which
 preempts all of them.
 
 ## Threads

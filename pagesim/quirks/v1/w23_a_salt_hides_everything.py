@@ -22,8 +22,8 @@ request switches prefix caching off. With a salt for each customer, a system pro
 stored once for each.
 
 ## Threads
-* [vllm#17045](https://github.com/vllm-project/vllm/pull/17045): the salt, against finding out by
-  the time to the first token what others have asked.
+* [vllm#17045](https://github.com/vllm-project/vllm/pull/17045): the salt: without it, the time to
+  the first token tells what others have asked.
 * [vllm#52655](https://github.com/vllm-project/vllm/pull/52655): customers who share a long system
   prompt must choose between isolation and reuse; a proposal for salts by range.
 """

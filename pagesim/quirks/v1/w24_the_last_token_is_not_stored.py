@@ -2,22 +2,22 @@
 
 V1 · prefix caching
 
-The last token that a request generates has no key and value, so the block that it completes is not
-cached.
+The last token that a request generates has no key and value, so the block that it would complete is
+not cached.
 
 ## Expected
 A prompt of 4 tokens and an output of 4 fill two blocks, and the next turn of the chat finds both.
 
 ## What happens
-The next prompt begins with the same 8 tokens. It finds 4 of them, and computes 5: the output, and
-one new token. Only the first block is cached.
+The next prompt begins with the same 8 tokens. It finds 4 of them, and computes 5: the four of the
+output, and a new one. Only the first block is cached.
 
 ## Why
 The key and value of a token are computed one step after the token was sampled. The request ends
 with its fourth token, so there is no further step, and 7 tokens are stored. V0 does the same.
 
 ## What to do
-Nothing to do: it costs at most one block for each turn of a chat.
+Nothing: it costs at most one block for each turn of a chat.
 
 ## Threads
 None found.

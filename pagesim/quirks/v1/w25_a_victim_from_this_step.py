@@ -10,18 +10,18 @@ victims are taken from the end.
 
 ## What happens
 `low` runs first, and `high` begins beside it. In the third step `low` comes first and takes the
-last free block. Then `high` needs a block. The victim is `low`: it is struck from the step, and
+last free block. Then `high` needs a block. The victim is `low`: it is taken out of the step, and
 only `high` is computed.
 
 ## Why
-With `policy="priority"` the victim is the running request with the lowest priority, and among equal
-ones the one that arrived last, wherever it stands. The running requests stand in the order in which
-they began, so a victim may stand before the one that needs its blocks. Its tokens go back into the
-budget of the step.
+With `policy="priority"` the victim is the running request with the lowest priority (the largest
+number), and among equal ones the one that arrived last, wherever it stands. The running requests
+stand in the order in which they began, so a victim may stand before the one that needs its blocks.
+The tokens of the victim go back into the budget of the step.
 
 ## What to do
-Nothing to do: it is what a priority means. Requests of low priority lose their blocks often, so
-leave prefix caching on (w11). Do not combine it with a threshold for long prompts (w33).
+Nothing: this is what a priority means. Requests of low priority lose their blocks often, so leave
+prefix caching on (w11). Do not combine it with a threshold for long prompts (w33).
 
 ## Threads
 * [vllm#49097](https://github.com/vllm-project/vllm/issues/49097): a victim that stood before the

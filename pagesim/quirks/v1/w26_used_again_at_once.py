@@ -6,20 +6,20 @@ The blocks of a request are free as soon as its last output arrives, and the nex
 to another request.
 
 ## Expected
-The workers are told that a request has ended, and only then its blocks are used again.
+The workers are told that a request has ended, and only then are its blocks used again.
 
 ## What happens
-`a` holds the whole pool and ends with the first step. The workers have not been told. The second
-step tells them, and in the same step `b` is computed into the blocks 3, 2 and 1, which were those
-of `a`.
+`a` holds the whole pool and ends with the first step. The workers have not been told yet. The
+second step tells them, and in the same step `b` is computed into the blocks 3, 2 and 1, which were
+those of `a`.
 
 ## Why
 The workers take the steps one after another. When the second step begins, everything that `a` had
 to read or write is done.
 
 ## What to do
-Nothing to do, unless something copies blocks beside the steps, as a connector does. It must hold
-its blocks until its copy is complete.
+Nothing, unless something copies blocks beside the steps, as a connector does. It must hold its
+blocks until its copy is complete.
 
 ## Threads
 * [vllm#45357](https://github.com/vllm-project/vllm/pull/45357): with asynchronous steps and keys

@@ -3,22 +3,23 @@
 V1 · asynchronous
 
 With asynchronous scheduling, a request that ends with a stop token computes one more step in vain;
-a request that reaches its length does not.
+a request that reaches its length limit does not.
 
 ## Expected
 Both requests end with their second token, so the third step is empty.
 
 ## What happens
-Both generate a token in the first step and in the second. The second token of `stop` ends it. But
-the third step has been decided by then, and it computes a token of `stop` that nobody needs. `len`
-may generate 2 tokens, and is not part of the third step.
+Both requests generate a token in the first step and in the second. The second token of `stop` ends
+it. But the third step has been decided by then, and it computes a token of `stop` that nobody
+needs. `len` may generate 2 tokens, and is not part of the third step.
 
 ## Why
-A step is decided while the one before is still computed. The scheduler then knows how many tokens
-every request will have, so it foresees the length. It does not know which tokens they will be.
+A step is decided while the one before it is still being computed. The scheduler then knows how many
+tokens every request will have, so it foresees the length. It does not know which tokens they will
+be.
 
 ## What to do
-Nothing to do: one token for each request costs less than a GPU that waits for every decision.
+Nothing: one token for each request costs less than a GPU that waits for every decision.
 
 ## Threads
 * [vllm#19970](https://github.com/vllm-project/vllm/pull/19970): asynchronous scheduling.

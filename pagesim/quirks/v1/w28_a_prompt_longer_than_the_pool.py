@@ -2,24 +2,24 @@
 
 V1 · sliding window · beside q40
 
-With a sliding window, a prompt is admitted and computed that is longer than the whole pool.
+With a sliding window, a prompt that is longer than the whole pool is admitted and computed.
 
 ## Expected
 40 tokens need ten blocks. The pool has seven, so the prompt waits forever (w08).
 
 ## What happens
 The prompt begins at once and is computed in five chunks of 8 tokens. Blocks behind the window of 5
-are given back on the way. In the end the table has 11 entries, and 9 of them are the null block:
-the request holds 2 blocks.
+tokens are given back on the way. In the end the table has 11 entries, and 9 of them are the null
+block: the request holds 2 blocks.
 
 ## Why
-Admission counts no more than the window and the tokens of one step, because a request never holds
-more at a time. V0 also counts no more than the window, but it then allocates the whole prompt at
-once, and fails (q40).
+Admission counts no more than the blocks of the window and of the tokens in flight (here one step),
+and one block beside them, because a request never holds more at a time. V0 also counts no more than
+the window, but it then allocates the whole prompt at once, and fails (q40).
 
 ## What to do
-Nothing to do. It helps only if every layer has a window: a single layer with full attention needs
-the blocks of the whole prompt.
+Nothing. This helps only if every layer has a window: a single layer with full attention needs the
+blocks of the whole prompt.
 
 ## Threads
 * [vllm#40946](https://github.com/vllm-project/vllm/pull/40946): since then admission counts like

@@ -13,11 +13,11 @@ tokens, into the last two slots of their second blocks. Only the fourth step nee
 preempts `b`.
 
 ## Why
-V1 asks for the blocks that a token really needs, and here that is none. V0 reckons with one block
-for every sequence that runs, and preempts `b` already in the second step (q31).
+V1 asks for the blocks that a token really needs, and here that is none. V0 counts one block for
+every sequence that runs, and preempts `b` already in the second step (q31).
 
 ## What to do
-Nothing to do. A usage of 100 % is not yet a shortage.
+Nothing. A usage of 100 % is not yet a shortage.
 
 ## Threads
 None found.

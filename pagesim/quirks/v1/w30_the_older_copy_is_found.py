@@ -14,12 +14,12 @@ these tokens as well and is given blocks 1 and 2. Then block 2 is evicted. `d` i
 3.
 
 ## Why
-The cache keeps, for every hash, all blocks that hold its text, and takes the oldest. So all
-requests share the same copy, and the others become free and are evicted sooner.
+The cache keeps, for every hash, all blocks that hold its text, and a lookup takes the oldest. So
+all requests share the same copy, and the other copies become free and are evicted sooner.
 
 ## What to do
 If you write a router that follows the cache's events, count the copies. Evicting block 2 announces
-that the hash is removed, and block 3 still has it.
+that the hash is removed, although block 3 still has it.
 
 ## Threads
 * [vllm#55092](https://github.com/vllm-project/vllm/pull/55092): a proposal to announce only the

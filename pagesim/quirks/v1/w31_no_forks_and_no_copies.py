@@ -17,7 +17,7 @@ although two blocks are common.
 ## Why
 A request with `n=2` is split into two before the scheduler sees it. Full blocks are never written
 again, so there is nothing to copy. The common prefix was counted for cascade attention, a kernel
-that this release no longer has. V0 forks, copies on write, and swaps; V1 does none of this.
+that this release no longer has. V0 forks, copies on write and swaps; V1 does none of this.
 
 ## What to do
 Leave prefix caching on for `n` above 1: without it, the prompt is computed and stored n times.

@@ -8,13 +8,13 @@ A lookup reserves nothing: until a request is given its blocks, others may take 
 The blocks that a lookup returns are kept for the request.
 
 ## What happens
-A lookup for `b` finds 12 tokens, in blocks that `a` has left. Then `x` needs three blocks and takes
-two of these. A second lookup finds 4 tokens.
+A lookup for `b` finds 12 tokens, in blocks that `a` has left behind. Then `x` needs three blocks
+and takes two of them. A second lookup finds 4 tokens.
 
 ## Why
 `get_computed_blocks` only reads. `allocate_slots` takes the blocks out of the free queue, and from
-then on they are safe. The scheduler calls one directly after the other, so nobody comes between. In
-V0 both are one call.
+then on they are safe. The scheduler calls one directly after the other, so nobody comes in between.
+In V0 both are one call.
 
 ## What to do
 If you call the manager yourself, let nothing happen between the two calls, and look up again after

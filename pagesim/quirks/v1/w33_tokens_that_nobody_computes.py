@@ -10,18 +10,18 @@ A block in the cache holds the keys and values of its tokens.
 
 ## What happens
 `low` has a prompt of 24 tokens, and beside `high` it computes 5 of them in a step. In the fourth
-step it is given the positions 18 to 22. They fill block 6, which gets its hash, and begin block 7,
-the last free one. Then `high` needs a block, and `low` is the victim. Its chunk is struck from the
+step it is to compute positions 18 to 22. They fill block 6, which gets its hash, and begin block 7,
+the last free one. Then `high` needs a block, and `low` is the victim. Its chunk is taken out of the
 step, so nobody writes positions 18 and 19 into block 6. In the fifth step `low` returns, finds
 block 6, and goes on behind it. From here on its attention reads whatever lies in the two slots.
 Nothing is logged.
 
 ## Why
-Three habits meet, and each alone is harmless. A block gets its hash when its tokens are scheduled
-(w05). A victim may be a request that the step has scheduled already (w25). And a freed block keeps
-its hash. Without the threshold a long prompt takes the whole budget, so that nobody behind it can
-need its blocks in the same step. V0 never preempts what it has scheduled, but there a similar gap
-has another cause (q45).
+Three habits meet, and each alone is harmless. A block gets its hash when the step that fills it is
+scheduled (w05). A victim may be a request that the step has scheduled already (w25). And a freed
+block keeps its hash. Without the threshold a long prompt takes the whole budget, so that nobody
+behind it can need its blocks in the same step. V0 never preempts what it has scheduled, but there a
+similar gap has another cause (q45).
 
 ## What to do
 Do not use `long_prefill_token_threshold` together with `--scheduling-policy priority`. If you need

@@ -95,10 +95,10 @@ class CachePolicy:
 
     def has_idle(self, n: int, protected: KeySet) -> bool:
         """Whether ``n`` chunks may be evicted, known without looking at each."""
-        return n <= self.num_idle and (
-            n + sum(1 for _ in self.idle(self.chunks.keys() & protected, frozenset()))
-            <= self.num_idle
-        )
+        if not 0 < n <= self.num_idle:
+            return n == 0
+        offered = self.idle(self.chunks.keys() & protected, frozenset())
+        return n + sum(1 for _ in offered) <= self.num_idle
 
     def get(self, key: OffloadKey) -> ChunkStatus | None:
         """Return the chunk of this key; None if it is not there."""

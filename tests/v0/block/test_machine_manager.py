@@ -29,7 +29,7 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=5)
 PICK = st.integers(0, 99)
 RUNNING, SWAPPED, WAITING = (SequenceStatus.RUNNING, SequenceStatus.SWAPPED, SequenceStatus.WAITING)
-EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "8"))
 SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 

@@ -24,7 +24,7 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=6)
 PICK = st.integers(0, 99)
 DEVICES = st.sampled_from(list(Device))
-EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("PAGESIM_V0_EXAMPLES", "8"))
 SETTINGS = settings(max_examples=EXAMPLES, derandomize=True)
 
 

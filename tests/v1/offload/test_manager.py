@@ -28,7 +28,7 @@ from pagesim.v1 import (
 from tests.replay.recordings import DATA, lines_of
 from tests.v1.offload.slow_manager import SlowManager
 
-EXAMPLES = 3 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
+EXAMPLES = 3 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "4"))
 """`make nightly` sets the variable."""
 RECORDINGS = sorted((DATA / "v1_offload").glob("offload_manager-*.jsonl.gz"))
 
