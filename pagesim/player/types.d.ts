@@ -5,9 +5,12 @@ import type { Player as Controls } from "./js/controls.js";
 import type { Stage as Picture } from "./js/view.js";
 import type { Layer as Sheet } from "./js/svg.js";
 import type { Run as WholeRun } from "./js/model.js";
+import type { Lives } from "./js/lives.js";
+import type { Axis as TimeAxis } from "./js/axis.js";
+import type { Course as WholeCourse } from "./js/course.js";
 import type { Groups as Kinds } from "./js/groups.js";
 import type { Spots as Places } from "./js/motion.js";
-import type { Curve } from "./js/occupancy.js";
+import type { When } from "./js/when.js";
 import type { State as Pages } from "./js/state.js";
 
 declare global {
@@ -32,6 +35,8 @@ declare global {
   type Layer = Sheet;
   type Run = WholeRun;
   type Groups = Kinds;
+  type Axis = TimeAxis;
+  type Course = WholeCourse;
   type State = Pages;
   type Spots = Places;
 
@@ -52,6 +57,14 @@ declare global {
   /** A map that has every key it is asked for. */
   interface Whole<K, V> extends Map<K, V> {
     get(key: K): V;
+  }
+  /** A request over a whole run: [from which step, up to which or null, its queue]. */
+  interface Line {
+    name: Name;
+    spans: [number, number | null, string][];
+    preempted: number[];
+    ended: number | null;
+    lost: boolean; // it left without its output
   }
   /** Of a sequence or a request. */
   type Name = string | number;
@@ -146,6 +159,7 @@ declare global {
     shade: number;
     round: number;
     differ: Set<Name>;
+    event: PageEvent | null;
   }
   /** How a sequence is painted. */
   interface Look {
@@ -242,13 +256,14 @@ declare module "./js/model.js" {
     keyframes: State[];
     groups: Groups;
     perChunk: number;
+    lives: Lives;
   }
 }
 declare module "./js/controls.js" {
   interface Player {
     hooks: Hooks;
     stage: Stage;
-    curve: Curve;
+    when: When;
     drawMs: number;
     word: Word | null;
     hovered: Hit | null;
@@ -281,11 +296,29 @@ declare module "./js/motion.js" {
     copies: boolean;
   }
 }
+declare module "./js/race.js" {
+  interface Race {
+    axes: Axis[];
+    max: number;
+    width: number;
+    courses: Course[];
+    pools: import("./js/pool.js").Pool[];
+    last: [number[], number];
+  }
+}
 declare module "./js/pair.js" {
   interface Pair {
     stops: number[][];
     steps: number;
     slider: HTMLInputElement;
     linkButtons: HTMLElement[];
+    places: number[];
+  }
+}
+declare module "./js/course.js" {
+  interface Course {
+    axis: Axis;
+    max: number;
+    step: number;
   }
 }

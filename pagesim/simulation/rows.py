@@ -33,7 +33,9 @@ def record_max(
     simulation = simulate(
         requests, policy=memory, max_model_len=max_model_len, saturated=True, progress=False
     )
-    return replace(simulation, policy="max", timeline=memory.finish())
+    run = memory.finish()
+    run.notes = replace(run.notes, clock=simulation.waste.ends())
+    return replace(simulation, policy="max", timeline=run)
 
 
 class RowAllocator(Allocator):

@@ -243,8 +243,10 @@ def simulate(
     more = observer.result() if observer else {}
     more |= {"metrics": meter.metrics} if meter else {}
     ended = server.finish()
-    if ended is not None and observer is not None:
-        observer.note(ended)
+    if ended is not None:
+        ended.notes = replace(ended.notes, clock=log.ends())
+        if observer is not None:
+            observer.note(ended)
     return Simulation(
         chosen.name, stream, whole, block_size, log, outcomes, ended, groups, tier, **more
     )

@@ -145,6 +145,11 @@ class WasteLog:
         """The number of rows that are steps rather than waiting."""
         return int((self.rows["batch"] > 0).sum())
 
+    def ends(self) -> tuple[float, ...]:
+        """When each step ended, in seconds to the microsecond."""
+        rows = self.rows
+        return tuple(np.round(rows["seconds"][rows["batch"] > 0], 6).tolist())
+
     def column(self, name: str) -> NDArray[np.int64]:
         """Return the slots of one kind, or "batch", in every row, as a new array ``[n]``."""
         if name not in MEASURES:

@@ -184,3 +184,10 @@ def _value(kind: str, *what: Any) -> tuple[str, Any]:
         fx.MARK: ("marks", Mark),
     }[kind]
     return part, made(name, at, tuple(many))
+
+
+def is_schedule(entry: Entry) -> bool:
+    """Whether an event ends a call of ``schedule()``, or says that it failed."""
+    return entry[0] == "schedule" or (
+        entry[0] == fx.FAILED and any(row[:2] == (fx.FAILED, "schedule") for row in entry[3:])
+    )

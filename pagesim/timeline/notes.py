@@ -1,5 +1,6 @@
 """What an author adds to a run: a title, labels for the tokens, questions, and where it opens."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +23,8 @@ class Notes:
     """The step that the player opens at; None leaves it to the player."""
     kv_events: tuple[str, ...] = ()
     """The pools of which the engine tells routers what is cached."""
+    clock: tuple[float, ...] = ()
+    """When each call of ``schedule()`` had ended, in seconds of the simulation."""
 
     def with_changes(
         self,
@@ -69,6 +72,7 @@ class Notes:
             "questions": [question.as_dict() for question in self.questions],
             "sequences": list(self.sequences),
             "kv_events": list(self.kv_events),
+            "clock": list(self.clock),
         }
         known = {} if self.opens is None else {"opens": self.opens}
         return {key: value for key, value in words.items() if value} | known
@@ -87,13 +91,20 @@ def notes_from(header: JsonObject) -> Notes:
         raise TypeError(f"kv_events must be a list of pools, not {show(told)}")
     pools = tuple(check_text("a pool of kv_events", pool) for pool in told)
     sequences = tuple(_name(name) for name in header.get("sequences", ()))
-    return replace(notes, sequences=sequences, kv_events=pools)
+    clock = tuple(_time(time) for time in header.get("clock", ()))
+    return replace(notes, sequences=sequences, kv_events=pools, clock=clock)
 
 
 def _name(value: Json) -> Name:
     if not is_name(value):
         raise TypeError(f"sequences must be names, not {show(value)}")
     return value
+
+
+def _time(value: Json) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+        raise TypeError(f"clock must be a list of times, and {show(value)} is none")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _token(value: Json) -> int:

@@ -19,8 +19,6 @@ class Compared:
 
     runs: tuple[Timeline, Timeline]
     titles: tuple[str, str]
-    clocks: tuple[list[float], list[float]] = ([], [])
-    """When each call of ``schedule()`` had ended, in seconds; empty without a simulation."""
 
     @property
     def title(self) -> str:
@@ -39,11 +37,8 @@ class Compared:
     def _files(self) -> list[bytes]:
         one, other = self.runs
         sequences = list(dict.fromkeys(one.sequences + other.sequences))  # one colour in both
-        each = zip(self.runs, self.titles, self.clocks, strict=True)
-        return [
-            packed_for_player(run, title, sequences=sequences, clock=clock)[0]
-            for run, title, clock in each
-        ]
+        each = zip(self.runs, self.titles, strict=True)
+        return [packed_for_player(run, title, sequences=sequences)[0] for run, title in each]
 
     def _alt(self) -> str:
         pairs = zip(self.titles, self.runs, strict=True)
@@ -65,7 +60,7 @@ def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
     names = own if titles is None else titles
     if not isinstance(names, tuple | list) or [is_text(name) for name in names] != [True, True]:
         raise TypeError(f"titles must be two strings, not {titles!r}")
-    return Compared(runs, (names[0], names[1]), (_clock(a), _clock(b)))
+    return Compared(runs, (names[0], names[1]))
 
 
 def _run(name: str, given: Any) -> Timeline:
@@ -75,12 +70,3 @@ def _run(name: str, given: Any) -> Timeline:
     if not isinstance(run, Timeline):
         raise TypeError(f"{name} must be a Timeline or a recorded simulation, not {given!r}")
     return run
-
-
-def _clock(given: Any) -> list[float]:
-    """When the iterations of a simulation ended; rows without a batch are waiting, and none."""
-    waste = getattr(given, "waste", None)
-    if waste is None:
-        return []
-    ended = zip(waste.seconds, waste.column("batch"), strict=True)
-    return [float(seconds) for seconds, batch in ended if batch]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -15,7 +16,7 @@ from pagesim.timeline import search
 from pagesim.timeline.asked import Asked
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
-from pagesim.timeline.events import Entry, Event, event_of
+from pagesim.timeline.events import Entry, Event, event_of, is_schedule
 from pagesim.timeline.file import save
 from pagesim.timeline.film import Read, checked_mark, film
 from pagesim.timeline.lines import line
@@ -71,12 +72,19 @@ class Timeline:
                 self._start + start,
                 self._start + stop,
                 first=self.first + start,
-                notes=self.notes.piece(start, stop),
+                notes=replace(self.notes.piece(start, stop), clock=self._times(start, stop)),
             )
             piece._seeker = self._seeker
             return piece
         event = event_of(self._log.entry(self._start + range(len(self))[index]))
         return replace(event, caption=caption(event, self._log.start))
+
+    def _times(self, start: int, stop: int) -> tuple[float, ...]:
+        """When the calls of ``schedule()`` between two steps had ended."""
+        if not self.notes.clock:
+            return ()
+        ends = [i for i, entry in enumerate(self.entries()) if is_schedule(entry)]
+        return self.notes.clock[bisect_left(ends, start) : bisect_left(ends, stop)]
 
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
@@ -192,7 +200,8 @@ class Timeline:
         without a name, or a slot outside the first pool.
         """
         log = film(self.at(-1), reads, names)
-        notes = replace(self.notes, questions=(), opens=None, sequences=tuple(self.sequences))
+        notes = replace(self.notes, questions=(), opens=None, clock=())
+        notes = replace(notes, sequences=tuple(self.sequences))
         return Timeline(log, stop=len(log), notes=notes)
 
     @property

@@ -162,16 +162,6 @@ def test_a_turned_phone_is_laid_out_again(page: Page) -> None:
     assert page.look("overlaps") == []
 
 
-def test_the_curves_legend_has_room(page: Page) -> None:
-    page.size(400, 860)
-    page.show(scenes.small())
-    swatches = page.look("boxes", ".ps-curve .swatch")
-    labels = page.look("boxes", ".ps-curve .swatch + *")
-    assert len(swatches) == len(labels) == 4
-    for label, swatch in zip(labels, swatches[1:], strict=False):
-        assert swatch["left"] - label["right"] >= 5
-
-
 @pytest.mark.parametrize("width", [640, 760, 900, 1000, 1400])
 def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, width: int) -> None:
     """Else words of 11 units are too small to be read, as beside JupyterLab's side bar."""

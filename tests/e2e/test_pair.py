@@ -187,9 +187,10 @@ def expected_lines(run: pagesim.Timeline, at: int, clock: list[float]) -> list[s
 
 def test_v0_and_v1_a_line_for_each(page: Page) -> None:
     pair = pagesim.compare(*both(), titles=("V0", "V1"))
+    clocks = [list(run.notes.clock) for run in pair.runs]
     shown(page, pair)
     for step in every_step(page, 4):
-        lines = map(expected_lines, pair.runs, page.steps, pair.clocks)
+        lines = map(expected_lines, pair.runs, page.steps, clocks)
         expected = [[title, *line] for title, line in zip(pair.titles, lines, strict=True)]
         assert page.look("lines") == [HEAD, *expected], step
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
@@ -216,10 +217,11 @@ def test_together_by_the_clock(page: Page) -> None:
     shown(page, pair)
     page.click("pair-by-1")
     assert page.one('[data-action="pair-by-1"]').get_attribute("aria-pressed") == "true"
-    times = sorted({*pair.clocks[0], *pair.clocks[1]})
+    clocks = [run.notes.clock for run in pair.runs]
+    times = sorted({*clocks[0], *clocks[1]})
     for step in range(1, len(times) + 1, 5):
         page.js("pagesimPair.goto(arguments[0])", step)
-        done = [sum(end <= times[step - 1] for end in clock) for clock in pair.clocks]
+        done = [sum(end <= times[step - 1] for end in clock) for clock in clocks]
         assert [row[1] for row in page.look("lines")[1:]] == [str(count) for count in done], step
     here = page.steps[0]
     page.click("pair-by-0")

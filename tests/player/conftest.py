@@ -33,6 +33,11 @@ MODULES = (
     "rounds",
     "heard",
     "jobs",
+    "lives",
+    "axis",
+    "batch",
+    "course",
+    "race",
 )  # those that need no document
 
 # One process for all tests: a line asks, a line answers.

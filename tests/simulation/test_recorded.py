@@ -248,6 +248,19 @@ def test_each_says_why_a_request_waits(policy: str, why: str) -> None:
     assert any(why in str(run[i].error) for i in run.find(kind="failed"))
 
 
+def test_a_request_waits_from_its_arrival_on() -> None:
+    asked = [Request(f"r{i}", 0.1 * i, 6, 20) for i in range(4)]
+    simulation = simulate(asked, policy="max", pool=4096, record=True, progress=False)
+    run, clock = simulation.timeline, simulation.waste.seconds
+    assert run is not None
+    ends = run.find(kind="schedule")
+    for number, at in enumerate(run.find(kind="arrive")):
+        before = sum(end < at for end in ends)  # the steps that were over when it came
+        assert clock[max(before - 1, 0)] >= asked[number].arrival_s or not before
+    busy = [state.queues for state in iterations(run)]
+    assert sum(len(q.waiting) + len(q.running) for q in busy[:2]) <= 2, "not all from the start"
+
+
 def test_a_request_waits_only_once_it_has_arrived() -> None:
     apart = [Request(f"r{i}", 10.0 * i, 4, 3) for i in range(3)]
     run = simulate(apart, policy="max", pool=64, max_model_len=16, record=True, progress=False)

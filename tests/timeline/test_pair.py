@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.timeline.file import header
 from tests.commands import runs
 from tests.timeline.scenes import told
 
@@ -52,9 +53,35 @@ def test_recorded_simulations_can_be_compared() -> None:
     one, other = (pagesim.simulate(stream, block_size=size, **given) for size in (16, 32))
     pair = pagesim.compare(one, other)
     assert pair.runs == (one.timeline, other.timeline)
-    for run, clock in zip(pair.runs, pair.clocks, strict=True):
-        assert len(clock) == len(run.find(kind="schedule")) and clock == sorted(clock)
-    assert pagesim.compare(*pair.runs).clocks == ([], []), "a timeline has no clock"
+
+
+def test_a_simulations_run_knows_its_clock(tmp_path: Path) -> None:
+    """Also saved, and cut: a time for each call of schedule()."""
+    requests = [pagesim.workload.Request(f"r{i}", 0.1 * i, 20, 5 + i) for i in range(4)]
+    for policy in ("paged", "v1", "max"):
+        done = pagesim.simulate(requests, policy=policy, pool=4096, record=True, progress=False)
+        run, ends = done.timeline, done.waste.seconds[done.waste.column("batch") > 0]
+        assert run is not None
+        schedules = run.find(kind="schedule")
+        assert run.notes.clock == pytest.approx(ends.tolist(), abs=1e-6)
+        assert len(schedules) == len(ends) > 10
+        run.save(tmp_path / "run.jsonl.gz")
+        assert pagesim.load(tmp_path / "run.jsonl.gz").notes.clock == run.notes.clock
+        first, last = schedules[3], schedules[7]
+        assert run[first:last].notes.clock == run.notes.clock[3:7], policy
+        assert run[first:last][1:].notes.clock == run.notes.clock[4:7]
+        assert "clock" not in header(run[: schedules[0]])
+
+
+def test_a_clock_must_be_times(tmp_path: Path) -> None:
+    run = pagesim.Story(gpu_blocks=2).run
+    run.save(tmp_path / "run.jsonl")
+    text = (tmp_path / "run.jsonl").read_text()
+    for bad in ("true", '"1"', "null", "[1]", "1e999"):
+        damaged = text.replace('"block_size"', f'"clock": [0.5, {bad}], "block_size"', 1)
+        (tmp_path / "bad.jsonl").write_text(damaged)
+        with pytest.raises(pagesim.TimelineError, match="clock"):
+            pagesim.load(tmp_path / "bad.jsonl")
 
 
 @pytest.mark.parametrize(

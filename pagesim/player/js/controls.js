@@ -1,7 +1,7 @@
 // The player of one run: the step that is shown, what is selected, and how one moves.
 
 import { Stage } from "./view.js";
-import { Curve } from "./occupancy.js";
+import { batchOf, writesFirst } from "./batch.js";
 import { jobText, waitsFor } from "./jobs.js";
 import { follow, wayOf } from "./trace.js";
 import { Predict } from "./predict.js";
@@ -11,6 +11,7 @@ import { isCount } from "./read.js";
 import { describeBlock, groupText, nameText, plural, short } from "./text.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
+import { When } from "./when.js";
 import { namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
 import { markText } from "./marks.js";
@@ -25,6 +26,8 @@ export class Player {
     this.storage = storage;
     this.linked = linked;
     this.step = this.timer = this.shade = 0;
+    /** @type {PageEvent | null} */
+    this.batch = null; // a whole call of schedule() that is shown as one step
     this.round = 0; // how many answers of a lookup are shown
     this.speed = 1;
     this.slots = false;
@@ -61,15 +64,15 @@ export class Player {
     if (run.groups.several) root.dataset.groups = run.groups.list.length;
     if (run.perChunk) root.dataset.tier = run.perChunk;
     root.dataset.upright = this.stage.layout.narrow;
-    this.curve = new Curve(run, (step) => this.go(step), units);
+    this.when = new When(this, units);
     panel.picture.replaceChildren(this.stage.node);
-    panel.course.replaceChildren(this.curve.node);
+    panel.course.replaceChildren(this.when.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
     panel.reserve();
     if (this.shown) {
       this.redraw();
       panel.show(this.step);
-      this.curve.draw(this.step);
+      this.when.draw(this.step, this.selected);
     }
   }
 
@@ -126,7 +129,29 @@ export class Player {
     return true;
   }
 
-  show(step, whole = false) {
+  /** What led to the step that is shown. */
+  get event() {
+    return this.batch ?? this.run.events[this.step - 1] ?? null;
+  }
+
+  /** In play: to the end of the next call of schedule(), with its whole batch at once, or one step. */
+  nextCall() {
+    const { run, step, stage } = this,
+      call = run.schedules.find((event) => event >= step),
+      to = call === undefined ? run.steps : call + 1;
+    if (!run.schedules.length || this.predict.on || this.round < this.rounds || step >= run.steps) return this.next();
+    const batch = batchOf(run.events.slice(step, to));
+    if (!batch) return false;
+    const before = stage.keep(batch),
+      pace = SPEEDS[this.speed] * 0.8;
+    this.show(to, true, batch);
+    if (pace > 100) stage.motion.play(writesFirst(batch), before, stage.spots, pace);
+    return true;
+  }
+
+  /** @param {PageEvent | null} batch */
+  show(step, whole = false, batch = null) {
+    this.batch = batch;
     const begun = performance.now();
     this.untouched = false;
     this.step = this.root.dataset.step = step;
@@ -135,7 +160,7 @@ export class Player {
     else delete this.root.dataset.round;
     this.shown = true;
     this.redraw();
-    this.curve.draw(step);
+    this.when.draw(step, this.selected);
     this.panel.show(step);
     this.keep();
     this.drawMs = performance.now() - begun;
@@ -155,6 +180,7 @@ export class Player {
       shade: this.shade,
       differ: this.differ,
       round: this.round,
+      event: this.event,
     });
     this.hover(this.hovered);
   }
@@ -167,7 +193,7 @@ export class Player {
     if (this.step >= this.run.steps) this.go(0);
     this.panel.playing(true);
     this.timer = setInterval(() => {
-      if (!this.next()) this.stop();
+      if (!this.nextCall()) this.stop();
     }, SPEEDS[this.speed]);
   }
 
@@ -253,6 +279,7 @@ export class Player {
     this.panel.jumps.hidden = selected === null;
     if (!this.shown) return;
     this.redraw();
+    this.when.draw(this.step, selected);
     this.keep();
   }
 

@@ -2,8 +2,8 @@
  * The player: steps through a timeline file, forwards and backwards, without dependencies.
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
- * jobs.js, rounds.js and model.js understand the file, layout.js places things, view.js, queues.js and
- * occupancy.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js), and
+ * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
+ * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js), and
  * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader
  * does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
@@ -23,7 +23,7 @@
  *   .ps-slider .ps-goto .ps-search .ps-answer       the four inputs
  *   .ps-caption .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
- *   .ps-curve                the occupancy curve; .ps-share its numbers
+ *   .ps-curve                the course of the run: memory by request and life lines; .ps-share its numbers
  *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;
  *                            [data-action="pair-…"]
  *   window.pagesimPair       {steps, goto(i), differences}; pagesimPlayers has the hooks of both

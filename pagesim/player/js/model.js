@@ -1,6 +1,7 @@
 // A whole run: its events, and the state at any step.
 
 import { apply, isLookup } from "./effects.js";
+import { Lives } from "./lives.js";
 import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
 
@@ -21,6 +22,7 @@ export class Run {
     this.most = { tables: 0, rows: 0, length: 0, queued: 0, requests: 0, span: 1 };
     this.lookups = 0; // how many groups, or kinds of them, are ever asked in one event
     this.share = [];
+    this.lives = new Lives();
     this.ahead = false; // whether slots are ever written before their tokens are known
     this.inUse = new Set(); // the lists in which a block ever waits
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
@@ -28,7 +30,7 @@ export class Run {
     this.groups = state.groups;
     this.perChunk = state.perChunk;
     for (const name of known) this.place(name);
-    this.survey(state);
+    this.survey(state, null);
     this.keyframes.push(state.copy());
     for (const event of events) {
       try {
@@ -41,7 +43,7 @@ export class Run {
       for (const [name] of event.opened) this.place(name);
       this.lookups = Math.max(this.lookups, new Set(event.effects.filter(isLookup).map((e) => `${e[1]}`)).size);
       for (const [, , asked] of event.effects.filter(isLookup)) this.most.span = Math.max(this.most.span, asked);
-      this.survey(state);
+      this.survey(state, event);
       if (this.events.length % KEYFRAME === 0) this.keyframes.push(state.copy());
     }
     for (const first of this.requests.values()) this.place(first); // some never had a table
@@ -88,8 +90,9 @@ export class Run {
     return questions.length ? Math.min(opening, ...questions.map(({ at }) => at)) : 0;
   }
 
-  /** @param {State} s */
-  survey(s) {
+  /** @param {State} s @param {PageEvent | null} event */
+  survey(s, event) {
+    this.lives.note(s, event);
     const owners = new Set();
     let rows = 0;
     for (const table of s.tables.values()) {

@@ -1,33 +1,33 @@
 // Two runs side by side, stepped together: by calls of schedule() where both have them, else by
 // events, or by their clocks. What differs is marked in both pictures and listed above them.
 
+import { CALLS, EVENTS, SECONDS, stopsOf } from "./axis.js";
 import { button, html } from "./html.js";
+import { Race, isRace } from "./race.js";
 import { fill } from "./screen.js";
 import { Tally, linesOf } from "./tally.js";
 import { nameText, plural, short } from "./text.js";
 
-const PACE = 700; // milliseconds per step
+const PACE = 700, // milliseconds per step
+  BRISK = 80, // where there are many: then a run plays in about TICKS of these
+  TICKS = 320;
 const LISTED = 6; // differences listed in words
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
   const clocks = runs.map(({ clock }) => clock),
     times = [...new Set(clocks.flat())].sort((a, b) => a - b);
-  return runs.map(({ schedules, steps }, i) => [
-    0,
-    ...times.map((time) => {
-      const ended = clocks[i].filter((end) => end <= time).length;
-      return ended ? schedules[ended - 1] + 1 : 0;
+  return {
+    places: [0, ...times, times.at(-1) ?? 0],
+    stops: runs.map(({ schedules, steps }, i) => {
+      let ended = 0;
+      const at = times.map((time) => {
+        while (clocks[i][ended] <= time) ended += 1;
+        return ended === schedules.length ? steps : ended ? schedules[ended - 1] + 1 : 0;
+      });
+      return [0, ...at, steps];
     }),
-    steps,
-  ]);
-}
-
-/** The steps of a run at which it is compared. @param {Run} run */
-function stopsOf(run, bySchedule) {
-  if (!bySchedule) return [...Array(run.steps + 1).keys()];
-  const stops = [0, ...run.schedules.map((event) => event + 1)];
-  return stops[stops.length - 1] < run.steps ? [...stops, run.steps] : stops;
+  };
 }
 
 /** Where a request is: the name of its queue, or null. @param {State} state */
@@ -85,8 +85,13 @@ export class Pair {
     this.stops = [];
     const runs = players.map(({ run }) => run),
       bySchedule = runs.every(({ schedules }) => schedules.length > 0);
-    this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
-    if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);
+    const each = runs.map((run) => stopsOf(run, bySchedule ? CALLS : EVENTS)),
+      places = [...Array(Math.max(...each.map((all) => all.length))).keys()];
+    this.ways = [{ name: bySchedule ? CALLS : "step", stops: each, places }];
+    if (runs.every(({ clock }) => clock.length)) this.ways.push({ name: SECONDS, ...stopsByClock(runs) });
+    this.race = isRace(runs) ? new Race(runs, (place) => this.seek(place)) : null;
+    // What lies in one piece on one side is not compared block by block until a reader asks for it.
+    this.folded = this.race !== null && runs.some(({ header }) => header.lists[0]?.[1] === "sorted");
     this.tallies = runs.map(
       (run) =>
         new Tally(
@@ -97,7 +102,7 @@ export class Pair {
     );
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
-    this.link(0);
+    this.link(this.race ? this.ways.length - 1 : 0);
     const first = this.stops.map((stops, i) => stops.findIndex((step) => step >= runs[i].opening));
     this.go(Math.min(...first.map((stop) => Math.max(stop, 0)))); // where one of them has something to show
   }
@@ -105,7 +110,8 @@ export class Pair {
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
   link(way) {
     const at = this.stops[0]?.[Math.min(this.step, this.stops[0].length - 1)] ?? 0;
-    [this.unit, this.stops] = this.ways[way];
+    ({ name: this.unit, stops: this.stops, places: this.places } = this.ways[way]);
+    this.race?.measure(this.unit);
     this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
     this.slider.max = `${this.steps}`;
     this.slider.setAttribute("aria-label", this.unit);
@@ -127,14 +133,20 @@ export class Pair {
       step: 1,
       input: () => this.go(+this.slider.value),
     });
-    this.linkButtons = this.ways.map(([unit], i) =>
-      button(`pair-by-${i}`, unit, `step both by ${unit}`, () => this.link(i)),
+    this.linkButtons = this.ways.map(({ name }, i) =>
+      button(`pair-by-${i}`, name, `${name}: step both by it`, () => this.link(i)),
     );
+    this.fold = button("pair-fold", "Block by block", "Block by block: what each run does to its blocks", () =>
+      this.unfold(!this.folded),
+    );
+    this.fold.hidden = !this.race;
     this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place", "aria-live": "polite" });
     this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
     this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
+    if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
+      ...(this.race ? [this.race.node] : []),
       html(
         "div",
         { class: "ps-bar" },
@@ -151,14 +163,33 @@ export class Pair {
           html("span", { class: "ps-named" }, "together by"),
           ...this.linkButtons,
         ),
+        this.fold,
       ),
       this.lines,
       this.differ,
     );
+    this.unfold(this.folded);
+  }
+
+  /** Show or hide the two players. */
+  unfold(folded) {
+    this.folded = folded;
+    this.root.dataset.folded = `${folded}`;
+    this.fold.setAttribute("aria-expanded", `${!folded}`);
+    if (folded || !this.stops.length) return;
+    this.reserve();
+    this.go(this.step);
+  }
+
+  /** Where both have come at a place on the axis of the race. */
+  seek(place) {
+    const after = this.places.findIndex((one) => one > place + 1e-9);
+    this.go((after < 0 ? this.places.length : after) - 1);
   }
 
   /** Room for the longest differences: a look at some of the steps. */
   reserve() {
+    if (this.folded) return;
     const runs = this.players.map(({ run }) => run),
       all = [...Array(40).keys()].map((k) => Math.round((k * this.steps) / 39)),
       told = all.map(
@@ -175,6 +206,16 @@ export class Pair {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
+    this.race?.draw(at, this.places[this.step]);
+    this.root.dataset.step = this.slider.value = `${this.step}`;
+    this.place.textContent =
+      this.unit === SECONDS && this.race
+        ? `${this.places[this.step].toFixed(2)} s of ${this.places[this.steps].toFixed(2)} s`
+        : this.unit === SECONDS
+          ? `time ${this.step} of ${this.steps}`
+          : `${this.unit} ${this.step} of ${this.steps}`;
+    this.slider.setAttribute("aria-valuetext", this.place.textContent);
+    if (this.folded) return;
     const states = runs.map((run, i) => run.at(at[i])),
       others = elsewhere(states);
     const { names, words } = differences(states);
@@ -187,9 +228,6 @@ export class Pair {
     if (!words.length) words.push(...differing); // else these come with them, and are marked above
     if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
-    this.root.dataset.step = this.slider.value = `${this.step}`;
-    this.place.textContent =
-      this.unit === "seconds" ? `time ${this.step} of ${this.steps}` : `${this.unit} ${this.step} of ${this.steps}`;
     const same = html("span", {}, "The two do not differ.");
     this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
@@ -197,7 +235,19 @@ export class Pair {
   play() {
     const on = !this.timer;
     clearInterval(this.timer);
-    this.timer = on ? setInterval(() => (this.step < this.steps ? this.go(this.step + 1) : this.play()), PACE) : 0;
+    const { steps, places } = this,
+      brisk = this.race !== null && steps > 60;
+    if (on && this.step >= steps) this.go(0);
+    let place = places[this.step];
+    const tick = () => {
+      if (this.step >= steps) this.play();
+      else if (!brisk) this.go(this.step + 1);
+      else {
+        place = Math.max(place + places[steps] / TICKS, places[this.step + 1]);
+        this.seek(place);
+      }
+    };
+    this.timer = on ? setInterval(tick, brisk ? BRISK : PACE) : 0;
     this.playButton.textContent = on ? "\u25ae\u25ae Pause" : "\u25b6 Play";
     this.playButton.setAttribute("aria-pressed", on);
   }

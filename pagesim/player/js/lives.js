@@ -1,0 +1,129 @@
+// Who waits, runs and holds memory over a whole run: a life line for each request, its share of the pool.
+
+const ALONE = new Set(["take", "free", "evict", "cache", "computed", "lookup", "begin", "end", "null"]);
+const LOST = /ignore|abort/; // events by which a request leaves without its output
+
+/** The last of some rows that begin with a step, not later than a step; undefined if there is none. */
+function lastBy(rows, step) {
+  let low = 0,
+    high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle][0] <= step) low = middle + 1;
+    else high = middle;
+  }
+  return rows[low - 1];
+}
+
+/** Notes every step of a run, once, as it is read. */
+export class Lives {
+  constructor() {
+    /** @type {Map<Name, Line>} */
+    this.lines = new Map(); // by the sequence that stands for a request
+    this.shares = new Map(); // sequence → [[from which step, blocks held, blocks' worth of them written], …]
+    this.alive = []; // by step: how many requests are in a queue, or sequences have a table
+  }
+
+  /** @param {State} state @param {PageEvent | null} event */
+  note(state, event) {
+    const step = this.alive.length,
+      named = this.touched(state, event);
+    if (state.queues.size)
+      for (const name of this.moved(state, event)) this.turn(name, queueOf(state, name), step, event);
+    else for (const name of named) this.turn(name, placeOf(state, name), step, event);
+    for (const name of named) this.weigh(state, name, step);
+    let alive = state.queues.size ? 0 : state.tables.size;
+    for (const names of state.queues.values()) alive += names.length;
+    this.alive.push(alive);
+  }
+
+  /** The sequences whose share of the memory an event may change. @param {State} state */
+  touched(state, event) {
+    const every = [...state.tables.keys()];
+    if (!event) return new Set(every.map((name) => state.groups.owner(name)));
+    const names = [...event.tables, ...event.opened].map(([name]) => name).concat(event.closed);
+    for (const [kind, , name] of event.effects) {
+      if (kind === "write" && name != null) names.push(name);
+      else if (!ALONE.has(kind)) names.push(...every); // blocks that others have as well
+    }
+    return new Set(names.map((name) => state.groups.owner(name)));
+  }
+
+  /** The requests that an event moves between queues. @param {State} state */
+  moved(state, event) {
+    const requests = event
+      ? event.queues.map((row) => row[4] ?? state.requests.get(row[3]) ?? row[3])
+      : [...state.queues.values()].flat();
+    return new Set(requests.map((request) => (event ? state.groups.owner(request) : state.first(request))));
+  }
+
+  /** A request is in another place from a step on: in a queue, or null. */
+  turn(name, queue, step, event) {
+    /** @type {Line} */
+    const line = this.lines.get(name) ?? { name, spans: [], preempted: [], ended: null, lost: false },
+      last = line.spans.at(-1);
+    if ((last && last[1] === null ? last[2] : null) === queue) return;
+    this.lines.set(name, line);
+    if (last && last[1] === null) last[1] = step;
+    if (queue !== null) {
+      if (last?.[2] === "running" && last[1] === step) line.preempted.push(step);
+      line.spans.push([step, null, queue]);
+      line.ended = null;
+    } else if (last) {
+      line.ended = step;
+      line.lost = LOST.test(event?.event ?? "");
+    }
+  }
+
+  /** How many blocks of the first pool a sequence holds; one with several owners is divided among them.
+   * @param {State} state */
+  weigh(state, name, step) {
+    let held = 0,
+      written = 0;
+    for (const { ids } of state.tablesOf(name)) {
+      for (const id of ids) {
+        if (id >= state.numGpu || id === state.nullBlock) continue;
+        held += 1 / (state.refs[id] || 1);
+        written += state.part(id) / (state.refs[id] || 1);
+      }
+    }
+    const rows = this.shares.get(name) ?? [],
+      [, was, full] = rows.at(-1) ?? [0, 0, 0];
+    if (was === held && full === written) return;
+    rows.push([step, held, written]);
+    this.shares.set(name, rows);
+  }
+
+  /** [blocks held, blocks' worth of them written] of a sequence at a step. */
+  shareAt(name, step) {
+    return lastBy(this.shares.get(name) ?? [], step)?.slice(1) ?? [0, 0];
+  }
+
+  /** Where a request is at a step: the name of its queue, or null. */
+  queueAt(name, step) {
+    const span = lastBy(this.lines.get(name)?.spans ?? [], step);
+    return span && (span[1] === null || step < span[1]) ? span[2] : null;
+  }
+
+  /** The requests that were not turned away. */
+  get served() {
+    return [...this.lines.values()].filter(({ lost }) => !lost);
+  }
+
+  /** How many requests have had their whole output at a step. */
+  finished(step) {
+    return this.served.filter(({ ended }) => ended !== null && ended <= step).length;
+  }
+}
+
+/** The queue of a request, by the sequence that stands for it. @param {State} state */
+function queueOf(state, name) {
+  for (const [queue, requests] of state.queues) if (requests.some((one) => state.first(one) === name)) return queue;
+  return null;
+}
+
+/** Without a scheduler: whether a sequence has a table, and where its blocks are. @param {State} state */
+function placeOf(state, name) {
+  if (!state.tablesOf(name).length) return null;
+  return state.perChunk === 0 && state.isAway(name) ? "swapped" : "running";
+}

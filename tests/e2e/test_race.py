@@ -1,0 +1,155 @@
+"""Two runs of the same requests on the same memory: a race on one clock."""
+
+import statistics
+from typing import Any
+
+import pytest
+from selenium.webdriver import ActionChains
+
+import pagesim
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+from tests.e2e.test_pair import shown
+from tests.e2e.test_speed import SLACK
+from tests.e2e.test_when import served
+
+STEP_MS = 4
+
+
+def pair(left: str = "max", right: str = "paged", **more: Any) -> pagesim.timeline.pair.Compared:
+    return pagesim.compare(served(left, **more), served(right, **more), titles=("One", "Other"))
+
+
+def test_it_says_what_is_seen(page: Page) -> None:
+    shown(page, pair())
+    said = page.one(".ps-race h1").text
+    for words in ("9 requests", "256 tokens", "Left: One", "Right: Other", "reserves", "16 tokens"):
+        assert words in said
+    top = page.look("boxes", ".ps-race h1")[0]["bottom"]
+    assert all(bar["top"] > top for bar in page.look("boxes", ".pagesim-pair > .ps-bar"))
+    (bar,) = page.look("boxes", ".pagesim-pair > .ps-bar")
+    assert bar["bottom"] <= 900, "all of it can be seen at once"
+    assert page.console() == []
+
+
+def test_both_are_shown_at_one_time(page: Page) -> None:
+    both = pair()
+    shown(page, both)
+    clocks = [run.notes.clock for run in both.runs]
+    times = [0.0, *sorted({*clocks[0], *clocks[1]})]
+    for step in range(0, len(times), 9):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        lines = [node.text for node in page.all(".ps-score-line")]
+        for run, clock, said in zip(both.runs, clocks, lines, strict=True):
+            done = sum(end <= times[step] for end in clock)
+            if done == len(clock):
+                assert said == f"all 9 finished at {clock[-1]:.2f} s"
+                continue
+            at = run.find(kind="schedule")[done - 1] + 1 if done else 0
+            state = run.at(at)
+            tokens = sum(
+                min(t.num_slots, len(t.block_ids) * state.block_size) for t in state.tables.values()
+            )
+            assert said.startswith(f"{len(state.queues.running)} at once"), step
+            assert f" {100 * tokens / 256:.0f} % written" in said.replace("\n", " "), step
+        cursors = [node.get_attribute("cx") for node in page.all(".ps-race .knob")]
+        assert float(cursors[0] or 0) == pytest.approx(float(cursors[1] or 1), abs=0.2)
+
+
+@pytest.mark.parametrize(("left", "right"), [("max", "paged"), ("paged", "v1"), ("max", "oracle")])
+def test_a_slot_has_the_same_area_in_both(page: Page, left: str, right: str) -> None:
+    more = {"v1": {"pool": 272}}
+    runs = [served(policy, **more.get(policy, {})) for policy in (left, right)]
+    shown(page, pagesim.compare(*runs))
+    slots = [16 if policy in ("paged", "v1") else 1 for policy in (left, right)]
+    wide = page.js("""
+        return [...document.querySelectorAll('.ps-pool .cell')].map((node) => {
+          const box = node.getBoundingClientRect();
+          return [box.width, node.getAttribute('d').split('z').length - 1, box.height];
+        });""")
+    assert wide[0] == pytest.approx(wide[1], abs=2.5), slots
+
+
+def test_contiguous_memory_is_a_path_for_each_request(page: Page) -> None:
+    shown(page, pair())
+    for step in (20, 60):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        running = [int(line.text.split()[0]) for line in page.all(".ps-score-line")]
+        paths = page.js("""
+            return [...document.querySelectorAll('.ps-pool')]
+              .map((node) => node.querySelectorAll('.map path').length);""")
+        assert all(0 < n <= 5 * k for n, k in zip(paths, running, strict=True)), (paths, running)
+
+
+def test_one_line_is_dragged_in_both(page: Page) -> None:
+    shown(page, pair()).click("pair-first")
+    course = page.all(".ps-race .ps-curve")[1]
+    ActionChains(page.driver).move_to_element(course).click().perform()
+    step = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
+    assert step > 10
+    page.key("ARROW_RIGHT", ".ps-race .ps-curve")
+    later = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
+    assert later > step
+    page.key("HOME", ".ps-race .ps-curve")
+    assert page.one(".pagesim-pair").get_attribute("data-step") == "0"
+
+
+def test_it_plays_to_the_end(page: Page) -> None:
+    shown(page, pair()).click("pair-first")
+    page.key("SPACE", "body")
+    page.until("return document.querySelector('.ps-side').dataset.over === 'true'")
+    page.until("return document.querySelectorAll('[data-over=true]').length === 2")
+    page.until("return !document.querySelector('[data-action=pair-play][aria-pressed=true]')")
+    assert [node.text[:14] for node in page.all(".ps-score-line")] == ["all 9 finished"] * 2
+
+
+def test_block_by_block_is_folded_where_one_has_no_blocks(page: Page) -> None:
+    shown(page, pair())
+    fold = page.one('[data-action="pair-fold"]')
+    assert fold.get_attribute("aria-expanded") == "false"
+    assert not page.one(".pagesim-player").is_displayed()
+    page.js("pagesimPair.goto(30)")
+    fold.click()
+    assert page.one(".pagesim-player").is_displayed()
+    assert all(step > 5 for step in page.steps), "they stand where the race stands"
+    shown(page, pair("paged", "paged", block_size=8))
+    assert page.one(".pagesim-player").is_displayed()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1000, 1920])
+def test_it_fits(page: Page, width: int) -> None:
+    both = pair(count=30)
+    shown(page, both, width)
+    assert page.js("return document.documentElement.scrollWidth") <= width
+    said = page.one(".ps-race h1").text
+    assert ("Above:" in said, "Left:" in said) == (width < 788, width >= 788)
+    sizes = page.js("""
+        return [...document.querySelectorAll('.ps-race text, .ps-race :is(h1, h2, span, b)')]
+          .map((node) => {
+            const svg = node.closest('svg'), size = parseFloat(getComputedStyle(node).fontSize);
+            return size * (svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1);
+          });""")
+    assert min(sizes) >= 11
+
+
+def test_other_pairs_are_no_race(page: Page) -> None:
+    shown(page, pagesim.compare(scenes.small(), scenes.small()[:4]))
+    assert page.all(".ps-race") == []
+    assert page.one(".ps-course").is_displayed()
+
+
+def test_a_step_of_it_is_quick(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    both = pagesim.compare(served("max", pool=2048, count=30), served(pool=2048, count=30))
+    shown(page, both)
+    times = page.js("""
+        const times = [];
+        for (let i = 0; i < pagesimPair.steps; i++) {
+          const begun = performance.now();
+          pagesimPair.goto(i);
+          times.push(performance.now() - begun);
+        }
+        return times;""")
+    middle = statistics.median(times)
+    with capsys.disabled():
+        print(f"\n    a step of a race on 2,048 slots: median {middle:.1f} ms", end="")
+    assert middle <= SLACK * STEP_MS
