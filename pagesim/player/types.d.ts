@@ -145,6 +145,7 @@ declare global {
     picks: number[];
     shade: number;
     round: number;
+    event: PageEvent | null;
     differ: Set<Name>;
   }
   /** How a sequence is painted. */

@@ -120,3 +120,30 @@ def test_the_picture_is_the_same_with_motion_and_without(page: Page, make: objec
         page.js("pagesimPlayer.goto(0); pagesimPlayer.goto(arguments[0])", step)
         assert page.js(MARKUP) == moved, step
     assert page.console() == []
+
+
+def test_what_a_batch_writes_is_played_at_once(page: Page) -> None:
+    """Its sequences do not write one after another, as their events stand in the file."""
+    run = scenes.scheduled()
+    kinds = [(event.kind, [effect.kind for effect in event.effects]) for event in run]
+    again = [
+        i + 1
+        for i in range(len(run) - 1)
+        if kinds[i] == kinds[i + 1] == ("append_slots", ["write"])
+    ]
+    assert again, "two sequences of one batch write"
+    page.show(run)
+    page.js("""
+        window.seen = [];
+        const root = document.querySelector('.pagesim-player');
+        const caption = document.querySelector('.ps-caption');
+        new MutationObserver(() => seen.push([pagesimPlayer.step, caption.textContent]))
+          .observe(root, {attributeFilter: ['data-step']});""")
+    page.click("speed-3")
+    page.click("play")
+    page.until(f"return pagesimPlayer.step === {len(run)}")
+    seen = dict(page.js("return seen"))
+    assert not set(again) & seen.keys()
+    assert any("write: one batch" in caption for caption in seen.values())
+    page.js("pagesimPlayer.goto(arguments[0])", again[0])
+    assert page.step == again[0], "by hand each event is reached"

@@ -32,6 +32,8 @@ export class Player {
     this.selected = this.hovered = this.word = this.found = null;
     this.state = run.at(0);
     this.shown = false; // nothing has been drawn yet
+    /** @type {PageEvent | null} */
+    this.event = null;
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
@@ -118,18 +120,22 @@ export class Player {
     }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.keep(this.run.events[this.step]),
+    let end = this.step + 1;
+    while (this.timer && !this.predict.on && this.run.goesOn(end)) end++; // what a batch writes is seen at once
+    const from = this.step,
+      before = this.stage.keep(this.run.events[from]),
       pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
-    this.show(this.step + 1);
-    if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
+    this.show(end, false, from);
+    if (!pace || pace > 100) this.stage.motion.play(this.event, before, this.stage.spots, pace);
     this.predict.open();
     return true;
   }
 
-  show(step, whole = false) {
+  show(step, whole = false, from = step - 1) {
     const begun = performance.now();
     this.untouched = false;
     this.step = this.root.dataset.step = step;
+    this.event = step ? this.run.batch(from, step) : null;
     this.round = whole ? this.rounds : 0;
     if (this.rounds) this.root.dataset.round = `${this.round}`;
     else delete this.root.dataset.round;
@@ -155,6 +161,7 @@ export class Player {
       shade: this.shade,
       differ: this.differ,
       round: this.round,
+      event: this.event,
     });
     this.hover(this.hovered);
   }

@@ -3,6 +3,7 @@
 import { apply, isLookup } from "./effects.js";
 import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
+import { nameText } from "./text.js";
 
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
 export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
@@ -63,6 +64,26 @@ export class Run {
   get schedules() {
     const ends = (event) => event.event === "schedule" || (event.event === "failed" && event.called === "schedule");
     return [...this.events.keys()].filter((i) => ends(this.events[i]));
+  }
+
+  /** Whether an event only goes on with the writing of the one before it, for another sequence of the same batch. */
+  goesOn(i) {
+    const [one, other] = [this.events[i - 1], this.events[i]],
+      writes = ({ effects }) => effects.length > 0 && effects.every(([kind]) => kind === "take" || kind === "write");
+    if (!one || !other || !isCount(other.step)) return false;
+    const alike = other.event === one.event && other.step === one.step;
+    return alike && other.of !== one.of && writes(one) && writes(other);
+  }
+
+  /** The event before a step; with those after `from` as one where they are more, which a batch writes at once.
+   * @returns {PageEvent | null} */
+  batch(from, step) {
+    const some = this.events.slice(from, step),
+      last = some.at(-1) ?? null;
+    if (!last || some.length < 2) return last;
+    const [effects, tables] = [some.flatMap((event) => event.effects), some.flatMap((event) => event.tables)];
+    const caption = `${some.map(({ of }) => nameText(of)).join(", ")} write: one batch.`;
+    return { ...last, of: null, effects, tables, caption };
   }
 
   /** The questions of the file about steps that it has. */

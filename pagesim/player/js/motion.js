@@ -46,7 +46,8 @@ export class Motion {
     this.node.replaceChildren();
   }
 
-  /** Animate an event: `before` and `after` are the spots of the two pictures. @param {PageEvent} event */
+  /** Animate an event: `before` and `after` are the spots of the two pictures.
+   * @param {PageEvent | null} event */
   play(event, before, after, most = DURATION) {
     this.stop();
     if (still.matches || !event) return;

@@ -216,7 +216,7 @@ export class Panel {
     this.slider.value = this.number.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
     this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}`;
-    this.showEvent(step ? run.events[step - 1] : null);
+    this.showEvent(this.player.event);
   }
 
   /** While it plays, captions are not read aloud. */

@@ -159,7 +159,7 @@ export class Stage {
   draw(step, view) {
     const { run } = this,
       state = run.at(step);
-    const event = step ? run.events[step - 1] : null;
+    const { event } = view;
     this.step = step;
     const changed = changesOf(event, state);
     this.pending = state.pending;
