@@ -42,6 +42,11 @@ def packed_script() -> str:
     return base64.b85encode(zipped).decode("ascii").translate(str.maketrans("<>&", ",.:"))
 
 
+def unpacked_script(packed: str) -> bytes:
+    """The script from a page, whichever zlib has packed it."""
+    return gzip.decompress(base64.b85decode(packed.translate(str.maketrans(",.:", "<>&"))))
+
+
 def policy(own_style: str = "", own_script: str = "") -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
     scripts = [bundled(LOADER), script(), *filter(None, [own_script])]

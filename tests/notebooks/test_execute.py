@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import gzip
+import html as entities
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import nbformat
 import pytest
 
 import pagesim
+from pagesim.player.page import packed_script, unpacked_script
 from tools import course
 from tools.course import execute
 from tools.course.canonical import WIDGET, dumps, read
@@ -163,7 +165,12 @@ def test_players_are_compared_by_what_is_packed_in_them() -> None:
         text = run._repr_html_()
         if repack:
             text, count = re.subn(r"(?<=>)H4sI[A-Za-z0-9+/=]{40,}", packed_anew, text)
-            assert count == 2
+            assert count == 1
+            assert packed_script() in entities.unescape(text)
+            other = gzip.compress(unpacked_script(packed_script()), 1, mtime=0)
+            digits = base64.b85encode(other).decode().translate(str.maketrans("<>&", ",.:"))
+            text = text.replace(entities.escape(packed_script()), entities.escape(digits))
+            assert entities.escape(digits) in text
         output = nbformat.v4.new_output("display_data", {"text/html": text})
         return nbformat.v4.new_code_cell("run", outputs=[output])
 

@@ -3,23 +3,24 @@
 Text is compared exactly; pictures by presence and alt text; players by their packed contents.
 """
 
-import base64
 import difflib
 import gzip
 import hashlib
 import html
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
 from nbformat import NotebookNode
 
+from pagesim.player.page import unpacked_script
 from tools.course.canonical import is_machine, outputs_of, place_of
 
 DATA_URI = re.compile(r"data:image/[^\"')\s]+")
 SRCDOC = re.compile(r"srcdoc='([^']*)'")
-PAYLOAD = re.compile(r'(="pagesim-(?:timeline|script)">)([A-Za-z0-9+/=]+)')
+PAYLOAD = re.compile(r'="pagesim-(timeline|script)">([^<]+)')
 
 
 def comparable(cell: NotebookNode) -> str:
@@ -56,7 +57,9 @@ def _player_text(match: re.Match[str]) -> str:
     """
     page, packed = html.unescape(match[1]), []
     for payload in PAYLOAD.finditer(page):
-        packed.append(_sum(gzip.decompress(base64.b64decode(payload[2]))))
+        is_script = payload[1] == "script"
+        unpack = unpacked_script if is_script else lambda text: gzip.decompress(b64decode(text))
+        packed.append(_sum(unpack(payload[2])))
     rest = _sum(PAYLOAD.sub("", page).encode())
     return f"a player (page {rest}) of the run and with the script {' '.join(packed)}"
 

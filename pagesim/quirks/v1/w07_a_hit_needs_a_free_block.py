@@ -17,8 +17,8 @@ queue, as a new block would be taken. Only a hit on a block that somebody holds 
 nothing. V0 is stricter: its test counts every block of a prompt, even those in use (q29).
 
 ## What to do
-Do not expect the cache to make room for more requests. It saves the time to compute a prompt, and
-it saves blocks only for prompts that run at the same time.
+Do not expect the cache to make room for more requests. Every hit saves computing, but only a hit on
+a block in use saves memory: of 8 cached blocks, those in the free queue cost as much as new ones.
 
 ## Threads
 * [vllm#11565](https://github.com/vllm-project/vllm/pull/11565): the review works out that hits must
