@@ -79,17 +79,25 @@ def test_contiguous_memory_is_a_path_for_each_request(page: Page) -> None:
             return [...document.querySelectorAll('.ps-pool')]
               .map((node) => node.querySelectorAll('.map path').length);""")
         assert all(0 < n <= 5 * k for n, k in zip(paths, running, strict=True)), (paths, running)
+        pieces = page.js("""
+            return [...document.querySelector('.ps-pool').querySelectorAll('.map path')]
+              .map((node) => node.getAttribute('d').split('M').length - 1);""")
+        assert max(pieces) <= 2, "64 slots, at most in two rows of the picture"
 
 
 def test_one_line_is_dragged_in_both(page: Page) -> None:
-    shown(page, pair()).click("pair-first")
+    both = pair()
+    shown(page, both).click("pair-first")
     course = page.all(".ps-race .ps-curve")[1]
     ActionChains(page.driver).move_to_element(course).click().perform()
     step = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
     assert step > 10
     page.key("ARROW_RIGHT", ".ps-race .ps-curve")
-    later = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
-    assert later > step
+    clocks = [run.notes.clock for run in both.runs]
+    now = sorted({0.0, *clocks[0], *clocks[1]})[step]
+    after = min(end for end in clocks[0] if end > now)
+    course = page.one(".ps-race .ps-curve")
+    assert float(course.get_attribute("aria-valuenow") or 0) == pytest.approx(after, abs=6e-4)
     page.key("HOME", ".ps-race .ps-curve")
     assert page.one(".pagesim-pair").get_attribute("data-step") == "0"
 
