@@ -61,13 +61,14 @@ def test_a_slot_has_the_same_area_in_both(page: Page, left: str, right: str) -> 
     more = {"v1": {"pool": 272}}
     runs = [served(policy, **more.get(policy, {})) for policy in (left, right)]
     shown(page, pagesim.compare(*runs))
-    slots = [16 if policy in ("paged", "v1") else 1 for policy in (left, right)]
-    wide = page.js("""
+    boxes = page.js("""
         return [...document.querySelectorAll('.ps-pool .cell')].map((node) => {
-          const box = node.getBoundingClientRect();
-          return [box.width, node.getAttribute('d').split('z').length - 1, box.height];
+          const { width, height } = node.getBoundingClientRect();
+          return [width, height, node.getAttribute('d').split('z').length - 1];
         });""")
-    assert wide[0] == pytest.approx(wide[1], abs=2.5), slots
+    assert boxes[0][:2] == pytest.approx(boxes[1][:2], abs=2.5)
+    drawn = [16 if policy in ("paged", "v1") else 1 for policy in (left, right)]
+    assert [each[2] for each in boxes] == drawn, "blocks of 16 slots, or whole rows of addresses"
 
 
 def test_contiguous_memory_is_a_path_for_each_request(page: Page) -> None:
