@@ -83,6 +83,8 @@ class Life:
     """When it waited: from the event that put it into a queue to the one that took it out."""
     end: int | None = None
     how: str = ""
+    freed: int = 0
+    """How many blocks became free when it ended."""
     is_loaded: bool = False
     """Whether it holds blocks that were loaded, and waits for the rest."""
     looked_up: int = 0

@@ -62,7 +62,7 @@ def seats(history: History) -> list[Finding]:
             None,
             f"{names(heads)} waited {number(len(found), 'step')} for a seat, not for memory",
             f"max_num_seqs is {limit:,}, and that many requests ran; at least "
-            f"{number(least, 'block')} of {history.usable:,} were free all the while.",
+            f"{least:,} of {number(history.usable, 'block')} were free all the while.",
             {"steps lost": len(found)},
             tuple(step.event + 1 for step in found),
             "raise max_num_seqs",

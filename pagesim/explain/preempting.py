@@ -4,6 +4,7 @@ from pagesim.explain.finding import Finding
 from pagesim.explain.history import History, Life, Stay
 from pagesim.explain.waiting import fits
 from pagesim.explain.words import by_cost, names, number, times
+from pagesim.journal.effects import Name
 
 MORE_ROOM = "lower max_num_seqs, raise the watermark, or give the pool more memory"
 
@@ -91,5 +92,37 @@ def admits_nobody(history: History) -> list[Finding]:
             tuple(step.event + 1 for step in found),
             MORE_ROOM,
             tuple(heads),
+        )
+    ]
+
+
+def just_before_room(history: History) -> list[Finding]:
+    """Preemptions in a step after which another request finished, and freed blocks.
+
+    Asynchronously, the steps in between make it unclear what would have happened otherwise.
+    """
+    if not history.is_v1 or history.settings.get("async_scheduling") is True:
+        return []
+    ends: dict[int | None, list[Life]] = {}
+    for life in history.requests.values():
+        if life.how == "finish" and life.freed and life.end is not None:
+            ends.setdefault(history.step_of(life.end), []).append(life)
+    found = [step for step in history.steps if step.of("preempt") and step.number in ends]
+    if not found:
+        return []
+    victims: list[Name] = list(dict.fromkeys(name for s in found for name in s.of("preempt")))
+    last = ends[found[0].number][0]
+    was = "was" if len(victims) == 1 else "were"
+    return [
+        Finding(
+            None,
+            f"{names(victims)} {was} preempted just before another request finished",
+            f"This happened in {number(len(found), 'step')}. In the first of them "
+            f"{names([last.name])} finished as soon as the step was over, and freed "
+            f"{number(last.freed, 'block')}: one step later they could have been taken instead.",
+            {"steps lost": len(found)},
+            tuple(step.event + 1 for step in found),
+            "nobody knows when an output ends; a higher watermark leaves room for such a step",
+            tuple(victims),
         )
     ]

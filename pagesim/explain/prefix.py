@@ -100,6 +100,8 @@ def evicted(history: History) -> list[Finding]:
     size = history.start.block_size
     detail = f"{who(life.name)} found {stay.found:,} of {number(stay.num_tokens, 'token')}: "
     detail += where_it_went(history, what)
+    if missed(history, "salt"):
+        detail += " It may have had another salt: not all that is cached is found in this run."
     return [
         Finding(
             None,

@@ -2,6 +2,7 @@
 
 from pagesim.explain.contents import Key
 from pagesim.explain.history import HEADS, Decision, History, Life, Stay, Step
+from pagesim.explain.prefix import missed
 from pagesim.explain.tracking import Tracking
 from pagesim.explain.waiting import why
 from pagesim.journal import effects as fx
@@ -153,6 +154,7 @@ class _Reading(Tracking):
             life.known = max(life.known, tokens, (life.prompt or 0) + sampled)
         else:
             life.end, life.how = number, kind
+            life.freed = sum(effect.kind == fx.FREE for effect in event.effects)
         if life.stays and life.stays[-1].end is None:
             stay = life.stays[-1]
             stay.end, stay.how = number, kind
@@ -261,10 +263,13 @@ class _Reading(Tracking):
         """The history, once all events are read."""
         history, pages = self.history, self.pages
         history.num_events = num_events
-        history.reasons = [why(history, step) for step in history.steps]
         for life in self.requests.values():
             if life.stays and life.stays[-1].end is None:
                 self._keep_contents(life, life.stays[-1])
+        if missed(history, "salt"):  # then who waits may not find what has its tokens
+            for step in history.steps:
+                step.head_hits, step.head_shared = None, 0
+        history.reasons = [why(history, step) for step in history.steps]
         ended = {life.table for life in self.requests.values() if life.end is not None}
         alive = [ids for name, ids in pages.tables.items() if name not in ended]
         named = {block for ids in alive for block in ids}

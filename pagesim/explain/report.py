@@ -17,6 +17,7 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
     "computed twice": preempting.computed_twice,
     "in vain": preempting.in_vain,
     "admits nobody": preempting.admits_nobody,
+    "just before room": preempting.just_before_room,
     "watermark": holding.watermark,
     "seats": holding.seats,
     "budget": holding.budget,
@@ -37,6 +38,10 @@ PREDICATES: dict[str, Callable[[History], list[Finding]]] = {
     "never stored": tier.never_stored,
 }
 """What is looked for, by a name: pure functions of a history."""
+
+
+BY_DESIGN = ("w04", "w06")
+"""Surprises that no setting changes: they come after those that one can act on."""
 
 
 def findings(history: History) -> list[Finding]:
@@ -63,7 +68,8 @@ def _weight(finding: Finding, history: History) -> tuple[float, ...]:
         "blocks unusable": history.usable,
     }
     shares = [finding.cost.get(word, 0) / max(most, 1) for word, most in all_of.items()]
-    return -finding.cost.get("requests starving", 0), -max(shares)
+    starving = finding.cost.get("requests starving", 0)
+    return -starving, finding.quirk in BY_DESIGN, -max(shares)
 
 
 WIDTH = 100

@@ -29,7 +29,7 @@ def twice(history: History) -> set[Any]:
 
 
 def of_v1(history: History) -> Claims:
-    by_step = ("watermark", "threshold", "seats", "budget", "admits nobody")
+    by_step = ("watermark", "threshold", "seats", "budget", "admits nobody", "just before room")
     by_name = ("last block", "salt", "hole", "in vain")
     return {
         **{name: steps(history, of(history, name)) for name in by_step},

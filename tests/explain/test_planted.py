@@ -91,6 +91,19 @@ def test_a_step_that_preempts_admits_nobody(length: int) -> None:
     assert finding.cost == {"steps lost": 1}
 
 
+@pytest.mark.parametrize("length", [2, 9])
+def test_a_preemption_just_before_there_is_room(length: int) -> None:
+    scene = Scene(8, enable_prefix_caching=False)
+    scene.add("short", text(4, 90), max_tokens=length)
+    scene.add("a", text(8), max_tokens=12)
+    scene.add("b", text(12, 50), max_tokens=12)
+    scene.step(2)
+    if length == 9:
+        return silent(preempting.just_before_room, scene)
+    finding = only(preempting.just_before_room, scene)
+    assert finding.requests == ("b",) and "short" in finding.detail
+
+
 @pytest.mark.parametrize("share", [0.5, 0.0])
 def test_the_watermark_holds_back(share: float) -> None:
     scene = Scene(9, watermark=share)
@@ -294,3 +307,13 @@ def test_two_requests_may_have_one_name() -> None:
         scene.step(3)
     assert len(scene.history().requests) == 2
     assert scene.found() == []
+
+
+def test_what_one_can_act_on_comes_first() -> None:
+    scene = Scene(7)
+    scene.add("a", text(8), max_tokens=12)
+    scene.step(1)
+    scene.add("b", text(8), max_tokens=12)
+    scene.step(30)
+    quirks = [finding.quirk for finding in scene.found()]
+    assert len(quirks) > 2 and {"w04", "w06"} == {*quirks[-2:]}

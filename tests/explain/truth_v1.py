@@ -32,6 +32,9 @@ class Truth:
         self._allocate, self._schedule = self.manager.allocate_slots, scheduler.schedule
         self._preempt = scheduler._preempt_request
         self.manager.allocate_slots = self.allocate  # type: ignore[method-assign]
+        self._update = scheduler.update_from_output
+        scheduler.update_from_output = self.update  # type: ignore[method-assign]
+        self.victims: list[Any] = []
         scheduler.schedule = self.schedule  # type: ignore[method-assign]
         scheduler._preempt_request = self.preempt  # type: ignore[method-assign, assignment]
         if scheduler.connector:
@@ -170,6 +173,14 @@ class Truth:
         self.in_step = False
         self.judge(output)
         return output
+
+    def update(self, output: v1.SchedulerOutput, report: Any) -> Any:
+        free = self.pool.get_num_free_blocks()
+        told = self._update(output, report)
+        is_late = self.config.async_scheduling
+        if self.victims and not is_late and self.pool.get_num_free_blocks() > free:
+            self.facts["just before room"].add(self.number)
+        return told
 
     # -- a step -----------------------------------------------------------------------------------
 

@@ -129,3 +129,14 @@ def test_a_chapter_without_title_or_outputs_is_refused(tmp_path: Path) -> None:
         nbformat.write(new_notebook(cells=cells), path)
         with pytest.raises(ValueError, match=words):
             site.read(path)
+
+
+def test_what_scrolls_can_be_scrolled_by_keyboard_and_each_list_of_links_has_a_name() -> None:
+    (chapter,) = [site.read(path) for path in NOTEBOOKS.glob("03_*.ipynb")]
+    html = site.render(chapter, [chapter])
+    wide = [text for text in re.findall(r"<pre>(.*?)</pre>", html, re.S) if "\n" in text]
+    lines = [re.sub(r"<[^>]+>|&\w+;", "-", line) for text in wide for line in text.splitlines()]
+    assert all(len(re.sub("-+", "-", line)) < 80 for line in lines)
+    assert '<math tabindex="0"' in html and '<pre tabindex="0">' in html
+    names = re.findall(r'<nav aria-label="([^"]+)">', html)
+    assert len(set(names)) == len(names) == html.count("<nav") == 2
