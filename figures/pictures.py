@@ -10,7 +10,7 @@ from pathlib import Path
 from pagesim import figures
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
-from pagesim.simulation import PAPER_POOL, simulate
+from pagesim.simulation import PAPER_POOL, Limits, simulate
 from pagesim.sizing import PRESETS, ModelSpec, size_v1
 from pagesim.studies import (
     crossover,
@@ -22,7 +22,7 @@ from pagesim.studies import (
     second_tier,
     watermark,
 )
-from pagesim.workload import mooncake_conversation
+from pagesim.workload import Request, mooncake_conversation
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
@@ -47,6 +47,25 @@ def _occupancy_timeline() -> Picture:
     }
     title = "The same requests, in contiguous and in paged memory"
     return figures.occupancy_timeline(runs, title=title, notes=notes)
+
+
+def _race() -> Picture:
+    requests = [
+        Request(f"r{i}", 0.05 * i, 160 + 37 * i % 140, 60 + 53 * i % 150) for i in range(10)
+    ]
+    limits = Limits(max_model_len=512)
+    found = {
+        policy: simulate(
+            requests, policy=policy, pool=2_048, limits=limits, record=True, progress=False
+        )
+        for policy in ("max", "paged")
+    }
+    notes = [
+        "Ten made-up requests, 0.05 s apart, with at most 512 tokens each; blocks of 16 tokens. "
+        "Seconds are those of pagesim.simulation.Roofline, an ideal A100 with nothing fitted.",
+    ]
+    title = "The same memory: more requests run at once where nothing is held empty"
+    return figures.race(found, at=0.8, title=title, notes=notes)
 
 
 def _block_size_sweep() -> Picture:
@@ -199,6 +218,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         paper.figure_2(), title="Where the memory goes: Figure 2 of the paper, simulated"
     ),
     "occupancy_timeline": _occupancy_timeline,
+    "race": _race,
     "block_size_sweep": _block_size_sweep,
     "batch_size": _batch_size,
     "sharing": _sharing,

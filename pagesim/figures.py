@@ -36,6 +36,7 @@ from pagesim.figures.charts.memory_waste import memory_waste
 from pagesim.figures.charts.occupancy_timeline import occupancy_timeline
 from pagesim.figures.charts.pool_map import pool_map
 from pagesim.figures.charts.prefix_hits import prefix_hits
+from pagesim.figures.charts.race import race
 from pagesim.figures.charts.roofline import roofline
 from pagesim.figures.charts.sharing import sharing
 from pagesim.figures.charts.spread import spread
@@ -56,7 +57,7 @@ __all__ += [
     "kv_groups",
 ]
 __all__ += ["kv_size", "load_or_compute", "memory_waste", "occupancy_timeline", "prefix_hits"]
-__all__ += ["sharing", "spread"]
+__all__ += ["race", "sharing", "spread"]
 
 if __name__ == "__main__":  # python -m pagesim.figures
     from pagesim.figures.__main__ import main

@@ -61,13 +61,14 @@ def test_a_slot_has_the_same_area_in_both(page: Page, left: str, right: str) -> 
     more = {"v1": {"pool": 272}}
     runs = [served(policy, **more.get(policy, {})) for policy in (left, right)]
     shown(page, pagesim.compare(*runs))
-    slots = [16 if policy in ("paged", "v1") else 1 for policy in (left, right)]
-    wide = page.js("""
+    boxes = page.js("""
         return [...document.querySelectorAll('.ps-pool .cell')].map((node) => {
-          const box = node.getBoundingClientRect();
-          return [box.width, node.getAttribute('d').split('z').length - 1, box.height];
+          const { width, height } = node.getBoundingClientRect();
+          return [width, height, node.getAttribute('d').split('z').length - 1];
         });""")
-    assert wide[0] == pytest.approx(wide[1], abs=2.5), slots
+    assert boxes[0][:2] == pytest.approx(boxes[1][:2], abs=2.5)
+    drawn = [16 if policy in ("paged", "v1") else 1 for policy in (left, right)]
+    assert [each[2] for each in boxes] == drawn, "blocks of 16 slots, or whole rows of addresses"
 
 
 def test_contiguous_memory_is_a_path_for_each_request(page: Page) -> None:
@@ -79,17 +80,25 @@ def test_contiguous_memory_is_a_path_for_each_request(page: Page) -> None:
             return [...document.querySelectorAll('.ps-pool')]
               .map((node) => node.querySelectorAll('.map path').length);""")
         assert all(0 < n <= 5 * k for n, k in zip(paths, running, strict=True)), (paths, running)
+        pieces = page.js("""
+            return [...document.querySelector('.ps-pool').querySelectorAll('.map path')]
+              .map((node) => node.getAttribute('d').split('M').length - 1);""")
+        assert max(pieces) <= 2, "64 slots, at most in two rows of the picture"
 
 
 def test_one_line_is_dragged_in_both(page: Page) -> None:
-    shown(page, pair()).click("pair-first")
+    both = pair()
+    shown(page, both).click("pair-first")
     course = page.all(".ps-race .ps-curve")[1]
     ActionChains(page.driver).move_to_element(course).click().perform()
     step = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
     assert step > 10
     page.key("ARROW_RIGHT", ".ps-race .ps-curve")
-    later = int(page.one(".pagesim-pair").get_attribute("data-step") or 0)
-    assert later > step
+    clocks = [run.notes.clock for run in both.runs]
+    now = sorted({0.0, *clocks[0], *clocks[1]})[step]
+    after = min(end for end in clocks[0] if end > now)
+    course = page.one(".ps-race .ps-curve")
+    assert float(course.get_attribute("aria-valuenow") or 0) == pytest.approx(after, abs=6e-4)
     page.key("HOME", ".ps-race .ps-curve")
     assert page.one(".pagesim-pair").get_attribute("data-step") == "0"
 

@@ -30,6 +30,7 @@ from tests.figures import test_load_or_compute as loads
 from tests.figures import test_memory_waste as waste
 from tests.figures import test_occupancy_timeline as occupancy
 from tests.figures import test_prefix_hits as hits
+from tests.figures import test_race as races
 from tests.figures import test_roofline as roofline
 from tests.figures import test_spread as spreads
 from tests.figures import test_thread_map as threads
@@ -69,6 +70,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "occupancy_timeline": lambda: figures.occupancy_timeline(
         {"max": occupancy.log(300), "paged": occupancy.log(60)}, title="A title"
     ),
+    "race": lambda: figures.race([races.served("max"), races.served("paged")], **NOTES),
     "batch_size": lambda: figures.batch_size(compared.BOTH),
     "beside": lambda: figures.beside([besides.WASTE, besides.WASTE], **NOTES),
     "spread": lambda: figures.spread([spreads.COUNTS, spreads.COUNTS], **NOTES),

@@ -22,7 +22,7 @@ def blocks_of(page: str) -> list[str]:
 def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    *simulating, sweeping, own, taken = blocks_of("simulating")
+    *simulating, sweeping, own, taken, raced = blocks_of("simulating")
     assert len([line for line in own.splitlines() if line]) == 2
     assert "memory_waste" in own and "occupancy_timeline" in taken
     monkeypatch.chdir(tmp_path)
@@ -32,9 +32,12 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
     run.save("run.jsonl.gz")
     served: dict[str, Any] = {}
+    run_of: dict[str, Any] = {}
     assert "run.compare(" in "".join(simulating) and "pagesim.sweep(" in sweeping
-    for block, space in (*((block, served) for block in simulating), (own, {}), (taken, {})):
+    for block, space in (*((block, served) for block in simulating), (own, {}), (taken, run_of)):
         exec(compile(block, "docs", "exec"), space)
+    exec(compile(raced, "docs", "exec"), run_of)
+    assert 'class="pagesim-pair"' in Path("race.html").read_text("utf-8")
     text = " ".join((DOCS / "simulating.md").read_text("utf-8").split())
     mean = served["run"].waste.mean()
     assert f"{mean['token']:.0f} % of the slots hold a token and {mean['free']:.0f} %" in text

@@ -53,6 +53,9 @@ def test_recorded_simulations_can_be_compared() -> None:
     one, other = (pagesim.simulate(stream, block_size=size, **given) for size in (16, 32))
     pair = pagesim.compare(one, other)
     assert pair.runs == (one.timeline, other.timeline)
+    assert pair.titles == ("A", "B")
+    rows = pagesim.simulate(stream, policy="max", **given)
+    assert pagesim.compare(rows, one).titles == ("max", "paged")
 
 
 def test_a_simulations_run_knows_its_clock(tmp_path: Path) -> None:

@@ -35,9 +35,13 @@ export class Pool {
     this.run = run;
     this.grid = grid;
     this.contiguous = run.header.lists[0]?.[1] === "sorted";
+    const { numGpu, usable, nullBlock, blockSize } = run.keyframes[0];
+    this.skipped = usable < numGpu ? nullBlock : null; // V1's null block holds nothing
     this.node = svg("svg", { viewBox: `0 0 ${width} ${grid.height + 2}`, class: "ps-pool", role: "img" });
     patterns(this.node);
-    const d = Array.from({ length: grid.cells }, (_, i) => this.box(i * grid.perCell, (i + 1) * grid.perCell));
+    const all = usable * blockSize,
+      each = grid.perCell * (this.contiguous ? grid.columns : 1),
+      d = Array.from({ length: Math.ceil(all / each) }, (_, i) => this.box(i * each, Math.min((i + 1) * each, all)));
     this.node.append(svg("path", { d: d.join(""), class: "cell" }));
     this.layer = new Layer(this.node, "map");
   }
@@ -63,6 +67,11 @@ export class Pool {
     return d;
   }
 
+  /** Where the slots of a block begin in the picture. */
+  slotOf(state, id) {
+    return (id - Number(this.skipped !== null && id > this.skipped)) * state.blockSize;
+  }
+
   /** What a table holds, and what of it is written: stretches of addresses, joined where they touch. */
   stretches(state, ids) {
     const held = [],
@@ -74,7 +83,7 @@ export class Pool {
       };
     for (const id of ids) {
       if (id >= state.numGpu || id === state.nullBlock) continue;
-      const from = id * state.blockSize,
+      const from = this.slotOf(state, id),
         filled = state.part(id) * state.blockSize;
       add(held, from, from + state.blockSize);
       if (filled) add(written, from, from + filled);
@@ -102,7 +111,8 @@ export class Pool {
       layer.path(all, "outline");
     }
     const idle = [...state.flags.keys()].filter((id) => id < state.numGpu && state.isIdle(id));
-    if (idle.length) layer.path(path(idle.map((id) => [id * state.blockSize, (id + 1) * state.blockSize])), "idle");
+    const whole = (id) => [this.slotOf(state, id), this.slotOf(state, id) + state.blockSize];
+    if (idle.length) layer.path(path(idle.map(whole)), "idle");
     layer.done();
   }
 }

@@ -118,7 +118,7 @@ export class Race {
     if (width === this.width) return;
     this.width = width;
     const perCell = Math.max(...this.runs.map(({ header }) => header.block_size), 1),
-      grid = gridOf(Math.max(...this.runs.map(slotsOf)), perCell > 1 ? perCell : 16, width);
+      grid = gridOf(Math.max(...this.runs.map(usableOf)), perCell > 1 ? perCell : 16, width);
     this.pools = this.runs.map((run) => new Pool(run, width, grid));
     this.courses = this.runs.map(
       (run, i) =>
@@ -148,7 +148,10 @@ export class Race {
       this.courses[i].draw(steps[i], place);
       score.parentElement.dataset.over = `${over}`;
       const words = over
-        ? [html("b", {}, `all ${finished} finished`), ` at ${inWords(this.axes[i].unit, this.axes[i].max)}`]
+        ? [
+            html("b", {}, finished === all ? `all ${all} finished` : `${finished} of ${all} finished`),
+            ` at ${inWords(this.axes[i].unit, this.axes[i].max)}`,
+          ]
         : [
             html("b", {}, `${running}`),
             " at once \u00b7 ",
