@@ -59,7 +59,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_misuse.py tests/v1/test_recorded.py tests/v1/test_recordings.py tests/v1/test_kv_event_index.py tests/v1/offload tests/kit
 	PAGESIM_EXPLAIN=500 $(PY) -m pytest tests/explain tests/commands/test_explain.py
 	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
-	PAGESIM_LONG=1 $(PY) -m pytest tests/figures tests/studies
+	PAGESIM_LONG=1 $(PY) -m pytest tests/test_questions.py tests/figures tests/studies
 	$(PY) -m tests.cache.byte_proof 2000
 	$(PY) -m tests.cache.byte_proof_v1 1000
 	$(PY) -m tests.cache.byte_proof_v1_groups 600

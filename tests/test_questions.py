@@ -1,6 +1,7 @@
 """The pages of docs/questions show what their code prints, and the index leads to all of them."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -19,8 +20,14 @@ THREAD = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+
 NOTEBOOKS = Path(questions.ROOT, "notebooks")
 
 
+SLOW = {"watermark-size", "key-value-shapes", "hits-collapse", "more-users-fewer-hits"}
+"""Pages that take most of the time; `make nightly` runs them."""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_code_prints(name: str) -> None:
+    if name in SLOW and "PAGESIM_LONG" not in os.environ:
+        pytest.skip("make nightly runs the slow pages")
     assert list(questions.stale(PAGES[name])) == []
 
 
