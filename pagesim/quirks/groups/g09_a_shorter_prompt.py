@@ -17,8 +17,9 @@ of it. If windows are cached everywhere (`retention_interval=None`), the shorter
 ## Why
 A hit needs all of a window's blocks before its end: for a window of 1,024 tokens and blocks of 16,
 64 in a row. They are cached only before the prompt's last token: this is what a retention interval
-of 0 means, the default. So a hit that would end one block earlier finds 63 of 64, which is nothing. In return, the blocks that a window drops are used again first, and do not
-push other conversations out of the cache, which had been the larger problem before.
+of 0 means, the default. So a hit that would end one block earlier finds 63 of 64, which is nothing.
+In return, the blocks that a window drops are used again first, and do not push other conversations
+out of the cache, which had been the larger problem before.
 
 ## What to do
 Set `--prefix-cache-retention-interval` to a number of tokens if prompts share beginnings of

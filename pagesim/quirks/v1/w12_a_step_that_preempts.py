@@ -13,10 +13,11 @@ blocks are free now, and `c` is not admitted. In the third step nobody is preemp
 at the head of the queue and needs four blocks, so `c` still waits behind it.
 
 ## Why
-The victim is the request that was admitted last, or with priorities the one with the largest number,
-and then the latest arrival. A preemption says that there is too little room for those that run. What the victim returns is meant
-for them: if it were given to newcomers, the next step would preempt again. Later `c` waits because
-the queue is first come, first served, and a victim goes to its head.
+The victim is the request that was admitted last, or with priorities the one with the largest
+number, and then the latest arrival. A preemption says that there is too little room for those that
+run. What the victim returns is meant for them: if it were given to newcomers, the next step would
+preempt again. Later `c` waits because the queue is first come, first served, and a victim goes to
+its head.
 
 ## What to do
 If the log shows preemptions, let fewer requests run at once: set a watermark (w13), lower
