@@ -47,6 +47,7 @@ test: $(STAMP) ## unit, property and kernel tests, within their budget of CPU se
 	$(if $(TEST_ARGS),,PAGESIM_BUDGET=1) $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
+	$(PY) -m pytest -n $(JOBS) $(BY_FILE)
 	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels tests/exercises/test_compiled.py
 	PAGESIM_MUTANTS=1 $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_ANSWERS=all $(PY) -m pytest tests/exercises/test_answers.py tests/exercises/test_beside.py

@@ -16,7 +16,7 @@ from pagesim.explain.history import History
 from pagesim.explain.reading import history_of
 from tests.explain import claims, runs_v1, truth_groups, truth_tier, truth_v0
 
-RUNS = int(os.environ.get("PAGESIM_EXPLAIN", "50"))
+RUNS = int(os.environ.get("PAGESIM_EXPLAIN", "20"))
 Row = Counter[str]
 
 

@@ -130,13 +130,14 @@ def some(rng: Random, most: int) -> Workload:
 
 def serve(may: Gate, workload: Workload, num_blocks: int, block_size: int) -> Served:
     """Serve requests behind a gate; a request that is alone may always begin."""
-    return served(may, workload, num_blocks, block_size)[0]
+    return served(may, workload, num_blocks, block_size, record=False)[0]
 
 
 def served(
-    may: Gate, workload: Workload, num_blocks: int, block_size: int
-) -> tuple[Served, Timeline]:
-    engine = Engine("v1", num_blocks + 1, 0, block_size, enable_prefix_caching=False)
+    may: Gate, workload: Workload, num_blocks: int, block_size: int, record: bool = True
+) -> tuple[Served, Engine]:
+    size = 1 + num_blocks, 0, block_size
+    engine = Engine("v1", *size, enable_prefix_caching=False, record=record)
     begins: list[int] = []
     for step in range(1, 400):
         while len(begins) < len(workload):
@@ -149,7 +150,7 @@ def served(
         if not (engine.running or engine.waiting):
             break
         engine.step()
-    return Served(begins, step - 1, engine.preemptions()), engine.run
+    return Served(begins, step - 1, engine.preemptions()), engine
 
 
 def present(engine: Engine) -> Running:
@@ -168,7 +169,8 @@ def oracle(workload: Workload, num_blocks: int, block_size: int) -> Served:
 
 
 def tried(prompt: int, output: int, running: Running, num_blocks: int, block_size: int) -> bool:
-    engine = Engine("v1", num_blocks + 1, 0, block_size, enable_prefix_caching=False)
+    size = 1 + num_blocks, 0, block_size
+    engine = Engine("v1", *size, enable_prefix_caching=False, record=False)
     for number, (length, left) in enumerate((*running, (prompt, output))):
         engine.add(f"{number}", length, max_tokens=left)
     engine.step()
@@ -192,12 +194,12 @@ def why(yours: Served, right: Served) -> str:
 
 
 def play(workload: Workload, num_blocks: int, block_size: int) -> Timeline:
-    run = served(lambda *_: True, workload, num_blocks, block_size)[1]
+    run = served(lambda *_: True, workload, num_blocks, block_size)[1].run
     return run.annotate(title="Without a gate: vLLM preempts")
 
 
 def replay(
     yours: Served, workload: Workload, num_blocks: int, block_size: int, function: Gate
 ) -> Timeline:
-    run = served(function, workload, num_blocks, block_size)[1]
+    run = served(function, workload, num_blocks, block_size)[1].run
     return run.annotate(title="Behind your gate")
