@@ -211,12 +211,17 @@ class Page:
     def turn(self, way: str) -> list[int]:
         """Press `next` or `prev`, which two linked players have together; the steps then.
 
-        A run alone has made one step, and of two linked runs at least one is elsewhere.
+        A run alone has made one step, and of two linked runs at least one is elsewhere. In a race
+        the time is, whether or not the players below it are open.
         """
-        before = self.steps
+        time = "return document.querySelector('.pagesim-pair:has(.ps-race)')?.dataset.step"
+        before, at = self.steps, self.js(time)
         self.click(f"pair-{way}" if self.all(".pagesim-pair") else way)
         turned = {"next": 1, "prev": -1}[way]
-        assert self.steps != before if len(before) == 2 else self.steps == [before[0] + turned]
+        if at is not None:
+            assert int(self.js(time)) == int(at) + turned
+        else:
+            assert self.steps != before if len(before) == 2 else self.steps == [before[0] + turned]
         return self.steps
 
     def key(self, name: str, css: str = ".pagesim-player") -> None:
