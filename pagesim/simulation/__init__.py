@@ -15,7 +15,9 @@ the clock, and `link_clock` says when copies end. `observed` hears what a run te
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.policy import POLICIES, Paged, PagedV1, Policy
+from pagesim.simulation.policy import POLICIES, Policy
+from pagesim.simulation.policy_v0 import Paged
+from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.serving import PagedServing, Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.unpaged import Contiguous, Static, Token

@@ -7,7 +7,8 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.limits import GPU, Limits
-from pagesim.simulation.policy import POLICIES, PagedV1
+from pagesim.simulation.policy import POLICIES
+from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.simulate import PAPER_POOL
 from pagesim.sizing.pool import Pool
 

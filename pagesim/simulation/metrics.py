@@ -23,7 +23,9 @@ from pagesim.simulation.fast_forward import refuse
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
-from pagesim.simulation.policy import Paged, PagedV1, Policy
+from pagesim.simulation.policy import Policy
+from pagesim.simulation.policy_v0 import Paged
+from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.report import Cell, html_table, save_csv
 from pagesim.simulation.serving import Server
 from pagesim.simulation.waste import WasteLog

@@ -19,7 +19,8 @@ from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.simulation.fast_forward import refuse
 from pagesim.simulation.paged_v1 import PagedV1Server
-from pagesim.simulation.policy import PagedV1, Policy
+from pagesim.simulation.policy import Policy
+from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.serving import Server
 from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline

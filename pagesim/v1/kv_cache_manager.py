@@ -360,8 +360,6 @@ class KVCacheManager:
         """Return what a router should hear since the last call; nothing unless it is enabled."""
         return [with_kind(event, self.kv_cache_groups) for event in self.block_pool.take_events()]
 
-    # -- state -----------------------------------------------------------------------------------
-
     @property
     def usage(self) -> float:
         """The fraction of the pool that is owned."""
