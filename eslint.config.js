@@ -18,6 +18,7 @@ const browser = [
   "Response",
   "setInterval",
   "clearInterval",
+  "clearTimeout",
   "setTimeout",
   "STYLE",
   "TextDecoder",

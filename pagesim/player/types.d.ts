@@ -9,7 +9,7 @@ import type { Lives } from "./js/lives.js";
 import type { Axis as TimeAxis } from "./js/axis.js";
 import type { Course as WholeCourse } from "./js/course.js";
 import type { Groups as Kinds } from "./js/groups.js";
-import type { Spots as Places } from "./js/motion.js";
+import type { Spots as Places } from "./js/spots.js";
 import type { When } from "./js/when.js";
 import type { State as Pages } from "./js/state.js";
 
@@ -51,9 +51,14 @@ declare global {
   interface Way {
     points: number[][];
     node: SVGElement;
-    was?: SVGElement;
   }
-
+  /** A part of an event, the state before it, and what has been done by then. */
+  interface Beat {
+    name: string;
+    part: PageEvent;
+    state: State;
+    done: PageEvent | null;
+  }
   /** A map that has every key it is asked for. */
   interface Whole<K, V> extends Map<K, V> {
     get(key: K): V;
@@ -208,6 +213,8 @@ declare global {
     readonly step: number;
     readonly steps: number;
     readonly timings: Record<string, number>;
+    readonly beats: string[];
+    beat(i: number, back?: boolean): void;
     goto(step: number): void;
     state(): object;
     header: Header;
@@ -265,6 +272,7 @@ declare module "./js/controls.js" {
     stage: Stage;
     when: When;
     drawMs: number;
+    lasts: number;
     word: Word | null;
     hovered: Hit | null;
     selected: Selected | null;
@@ -279,7 +287,7 @@ declare module "./js/view.js" {
     step: number;
   }
 }
-declare module "./js/motion.js" {
+declare module "./js/spots.js" {
   interface Spots {
     lists: Map<number, Box>;
     entries: Map<number, Box>;
@@ -287,13 +295,25 @@ declare module "./js/motion.js" {
     rows: Map<string, [number, number]>;
     lost: Box | null;
     of: Map<string, Box>;
+    wires: Map<string, [SVGElement, string][]>;
     ways: Map<number, Way>;
-    was: Map<number, SVGElement>;
   }
-  interface Motion {
+}
+declare module "./js/ghosts.js" {
+  interface Ghosts {
     left: number;
     duration: number;
-    copies: boolean;
+    back: boolean;
+    before: Spots;
+    after: Spots;
+    live: Spots;
+  }
+}
+declare module "./js/motion.js" {
+  interface Motion {
+    each: number;
+    back: boolean;
+    also: Owner[][][];
   }
 }
 declare module "./js/race.js" {

@@ -1,16 +1,20 @@
-// One call of schedule() as one change: what all requests of a batch write is written at once.
+// Many changes as one: the parts of an event, or all events of a call of schedule().
 
-/** Many events as one: the last one, with the changes of all; null for none.
+const PARTS = ["effects", "tables", "opened", "tokens", "closed", "queues"];
+
+/** One event and then another as one: the other, with the changes of both.
+ * @param {PageEvent} one @param {PageEvent} other @returns {PageEvent} */
+export function both(one, other) {
+  const joined = PARTS.map((key) => [key, [...one[key], ...other[key]]]);
+  return { ...other, ...Object.fromEntries(joined) };
+}
+
+/** An event without its changes. @param {PageEvent} event @returns {PageEvent} */
+export const emptied = (event) => ({
+  ...{ ...event, event: "", scheduled: [], marks: [] },
+  ...Object.fromEntries(PARTS.map((key) => [key, []])),
+});
+
+/** All that a call of schedule() did, as one event; null for none.
  * @param {PageEvent[]} events @returns {PageEvent | null} */
-export function batchOf(events) {
-  const all = (key) => events.flatMap((event) => event[key]);
-  if (!events.length) return null;
-  const parts = Object.fromEntries(["effects", "tables", "opened", "tokens", "queues"].map((key) => [key, all(key)]));
-  return { ...events[events.length - 1], ...parts };
-}
-
-/** For motion: one token of each sequence first, so that the batch is seen to be written at once. */
-export function writesFirst(event) {
-  const single = ([kind, , , , count]) => kind === "write" && count === 1;
-  return { ...event, effects: [...event.effects.filter(single), ...event.effects.filter((one) => !single(one))] };
-}
+export const batchOf = (events) => (events.length ? events.reduce(both) : null);

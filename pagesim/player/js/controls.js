@@ -1,7 +1,7 @@
 // The player of one run: the step that is shown, what is selected, and how one moves.
 
 import { Stage } from "./view.js";
-import { batchOf, writesFirst } from "./batch.js";
+import { batchOf } from "./batch.js";
 import { jobText, waitsFor } from "./jobs.js";
 import { follow, wayOf } from "./trace.js";
 import { Predict } from "./predict.js";
@@ -9,6 +9,7 @@ import { Panel } from "./panel.js";
 import { fromAddress, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { isCount } from "./read.js";
 import { describeBlock, groupText, nameText, plural, short } from "./text.js";
+import { Motion, PACES } from "./motion.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { When } from "./when.js";
@@ -16,7 +17,8 @@ import { namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
 import { markText } from "./marks.js";
 
-const SPEEDS = [900, 300, 80]; // milliseconds per step
+const SPEEDS = [900, 300, 80], // milliseconds per step, and after its beats
+  REST = 60;
 
 export class Player {
   /** @param {Run} run */
@@ -25,7 +27,8 @@ export class Player {
     this.run = run;
     this.storage = storage;
     this.linked = linked;
-    this.step = this.timer = this.shade = 0;
+    this.step = this.from = this.timer = this.shade = 0;
+    this.motion = new Motion(this);
     /** @type {PageEvent | null} */
     this.batch = null; // a whole call of schedule() that is shown as one step
     this.round = 0; // how many answers of a lookup are shown
@@ -99,13 +102,16 @@ export class Player {
 
   /** One step back, or one answer of a lookup. */
   back() {
-    if (!this.round || this.linked) this.go(this.step - 1, true);
-    else this.turn(this.round - 1);
+    if (this.round && !this.linked) this.turn(this.round - 1);
+    else {
+      const beats = this.batch ? [] : this.motion.of();
+      this.go(this.step - 1, true);
+      this.motion.play(beats, undefined, true);
+    }
   }
 
   /** Show so many answers of a lookup. */
   turn(round) {
-    this.stage.motion.stop();
     this.round = round;
     this.redraw();
     this.panel.show(this.step);
@@ -116,17 +122,21 @@ export class Player {
   next() {
     if (this.round < this.rounds) {
       this.turn(this.round + 1);
-      this.stage.motion.shorten(this.stage.spots.lost);
+      this.motion.shorten(this.stage.spots.lost);
       return true;
     }
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.keep(this.run.events[this.step]),
-      pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
-    if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
     this.predict.open();
+    this.move();
     return true;
+  }
+
+  /** Play the beats of the step that was made. */
+  move() {
+    const pace = this.timer ? this.speed : undefined;
+    this.lasts = this.motion.play(this.motion.of(PACES[pace ?? 3][1]), pace);
   }
 
   /** What led to the step that is shown. */
@@ -136,21 +146,20 @@ export class Player {
 
   /** In play: to the end of the next call of schedule(), with its whole batch at once, or one step. */
   nextCall() {
-    const { run, step, stage } = this,
+    const { run, step } = this,
       call = run.schedules.find((event) => event >= step),
       to = call === undefined ? run.steps : call + 1;
     if (!run.schedules.length || this.predict.on || this.round < this.rounds || step >= run.steps) return this.next();
     const batch = batchOf(run.events.slice(step, to));
     if (!batch) return false;
-    const before = stage.keep(batch),
-      pace = SPEEDS[this.speed] * 0.8;
     this.show(to, true, batch);
-    if (pace > 100) stage.motion.play(writesFirst(batch), before, stage.spots, pace);
+    this.move();
     return true;
   }
 
   /** @param {PageEvent | null} batch */
   show(step, whole = false, batch = null) {
+    this.from = batch ? this.step : step - 1;
     this.batch = batch;
     const begun = performance.now();
     this.untouched = false;
@@ -171,17 +180,15 @@ export class Player {
     if (!this.linked) toAddress(this.step, this.selected);
   }
 
+  /** What the reader has chosen to see of an event. @param {PageEvent | null} event @returns {View} */
+  view(event) {
+    const { selected, slots, shade, differ, round, predict } = this;
+    return { selected, hideNext: predict.on, picks: predict.picks, slots, shade, differ, round, event };
+  }
+
   redraw() {
-    this.state = this.stage.draw(this.step, {
-      selected: this.selected,
-      hideNext: this.predict.on,
-      picks: this.predict.picks,
-      slots: this.slots,
-      shade: this.shade,
-      differ: this.differ,
-      round: this.round,
-      event: this.event,
-    });
+    this.motion.stop();
+    this.state = this.stage.draw(this.step, this.view(this.event));
     this.hover(this.hovered);
   }
 
@@ -192,14 +199,21 @@ export class Player {
     }
     if (this.step >= this.run.steps) this.go(0);
     this.panel.playing(true);
-    this.timer = setInterval(() => {
+    this.later(SPEEDS[this.speed]);
+  }
+
+  /** Go on playing, in so many milliseconds: a step rests when its beats are over. */
+  later(wait) {
+    this.timer = setTimeout(() => {
       if (!this.nextCall()) this.stop();
-    }, SPEEDS[this.speed]);
+      else if (this.timer) this.later(Math.max(SPEEDS[this.speed], this.lasts + REST));
+    }, wait);
   }
 
   stop() {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.timer = 0;
+    this.motion.finish();
     this.panel.playing(false);
   }
 

@@ -169,6 +169,11 @@ export const blocksOf = ([kind, a, b, , pairs]) =>
 export function apply(s, event, step) {
   s.gaps = new Map();
   s.ended = [];
+  partly(s, event, step);
+}
+
+/** A part of an event, after those before it. */
+export function partly(s, event, step) {
   for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
   for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
   if (s.groups.several) for (const [name, , ids] of event.tables) s.gather(name, list(ids, "a table's ids"));

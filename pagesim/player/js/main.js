@@ -3,9 +3,10 @@
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
- * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js), and
- * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader
- * does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
+ * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js);
+ * beats.js, motion.js and ghosts.js show a step as it happens, and controls.js knows what is shown; panel.js
+ * is what stands around the picture, input.js what a reader does with it. A page contains all of them as one
+ * script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -27,9 +28,11 @@
  *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;
  *                            [data-action="pair-…"]
  *   window.pagesimPair       {steps, goto(i), differences}; pagesimPlayers has the hooks of both
- *   window.pagesimPlayer     {step, steps, goto(i), state(), timings, header, problem}; state() is in
- *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
- *                            draw_ms}, mount_ms from the page's script to the first picture, unpacking included
+ *   window.pagesimPlayer     {step, steps, goto(i), state(), beats, beat(i, back), timings, header, problem};
+ *                            state() is in the shape of the format's `state`; beats names those of the step that is
+ *                            shown, and beat() holds one, or it in reverse (data-beat on the root while one is
+ *                            played: "copy 2/4"); timings: {read_ms, model_ms, mount_ms, draw_ms}, mount_ms from the
+ *                            page's script to the first picture, unpacking included
  */
 
 import { Player } from "./controls.js";
@@ -130,6 +133,10 @@ async function mount(root, text, begun, linked) {
       get timings() {
         return { ...timings, draw_ms: player.drawMs };
       },
+      get beats() {
+        return player.motion.of().flatMap(({ name }) => name || []);
+      },
+      beat: (...which) => player.motion.hold(...which),
       goto: (step) => player.go(step),
       state: () => JSON.parse(JSON.stringify(run.at(player.step))),
       header: run.header,

@@ -1,224 +1,100 @@
-// Motion: what a step moves is seen on its way. The picture underneath is already finished; ghosts
-// move over it, animated by the browser, and disappear as soon as the reader does something else.
+// Motion: a step is played in beats. Each is drawn as what it is, the state before it (or, backwards, after it), with
+// ghosts over it; whatever else the reader does ends the step at once.
 
-import { isPromise } from "./effects.js";
-import { svg } from "./svg.js";
+import { beatsOf } from "./beats.js";
+import { isListed } from "./ghosts.js";
 
-export const DURATION = 380; // milliseconds
-export const MOST = 24; // ghosts at once
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+/** Milliseconds of a beat and how many there may be: slow, normal and fast, and at a click. */
+export const PACES = [
+  [480, 9],
+  [120, 2],
+  [0, 0],
+  [320, 9],
+];
+const CLICK = 3,
+  BOUND = 4.5; // a step with more beats than this takes no longer than one with so many
 
-/** Where things are in a picture that has been drawn: [x, y, width, height] each. */
-export class Spots {
-  constructor() {
-    this.clear();
-  }
-
-  /** Call this before the picture is drawn again. */
-  clear() {
-    this.lists = new Map();
-    this.entries = new Map();
-    this.chips = new Map();
-    this.rows = new Map();
-    this.of = new Map();
-    this.ways = new Map(); // of copies under way, by their targets
-    this.lost = null; // what an answer takes from a candidate
-    this.was = new Map(); // the blocks of a copy as they were
-    /** @type {Node[]} */
-    this.left = []; // and all that is drawn below the cells
-    return this;
-  }
-
-  keep() {
-    return Object.assign(new Spots(), this);
-  }
-}
-
-/** The ghosts of an event's effects, from where things were to where they are now. */
 export class Motion {
-  /** @param {Stage} stage */
-  constructor(stage) {
-    this.stage = stage;
-    this.node = stage.node.appendChild(svg("g", { class: "ps-ghosts" }));
+  /** @param {Player} player */
+  constructor(player) {
+    this.player = player;
+    /** @type {Beat[]} */
+    this.beats = []; // and how it all ends
+    /** @type {Animation | null} */
+    this.clock = null;
   }
 
-  stop() {
-    this.node.replaceChildren();
+  /** The beats of the step that is shown, and after them its end. @returns {Beat[]} */
+  of(most = PACES[CLICK][1]) {
+    const { run, from, event, step } = this.player,
+      beats = event && most ? beatsOf(event, run.at(from), step, most) : [];
+    return beats.length ? [...beats, { name: "", part: beats[0].part, done: event, state: run.at(step).copy() }] : [];
   }
 
-  /** Animate an event: `before` and `after` are the spots of the two pictures. @param {PageEvent} event */
-  play(event, before, after, most = DURATION) {
+  /** Play beats, in reverse if told so; how long it will take. */
+  play(beats, pace = CLICK, back = false) {
     this.stop();
-    if (still.matches || !event) return;
-    this.left = MOST;
-    this.copies = before.was.size > 0; // what is written comes when they have arrived
-    this.duration = this.copies ? Math.min(most / 1.6, DURATION) : Math.min(most, DURATION);
-    if (this.copies) this.past(before);
-    const {
-        cells: { at },
-      } = this.stage,
-      cell = (id) => this.cellSpot(id),
-      state = this.stage.run.at(this.stage.step);
-    for (const [kind, block, ...rest] of event.effects) {
-      if (kind === "begin") for (const [, target] of rest[2]) this.grow(after.ways.get(target));
-      if (["begin", "end"].includes(kind) || !at[block] || isPromise(state, [kind, block])) continue;
-      if (kind === "take" || kind === "hit") {
-        this.carry(this.chip(`${block}`), before.lists.get(block), after.entries.get(block) ?? cell(block));
-        if (!before.was.has(block)) this.rise(block);
-      } else if (kind === "free") {
-        this.carry(this.chip(`${block}`), before.entries.get(block) ?? cell(block), after.lists.get(block));
-      } else if (before.was.has(block) && (kind === "copy" || kind === "move")) {
-        this.carry(this.bare(before.was.get(block)), cell(block), cell(rest[0]));
-      } else if (kind === "write") this.write(block, rest[0], rest[1], rest[2]);
-    }
-    for (const { pairs } of state.ended) {
-      for (const [source, target] of pairs) this.arrive(before.ways.get(target), source, target);
-    }
-    for (const [what, , , request] of event.queues ?? []) {
-      if (what === "enter") this.carry(this.chip(""), before.chips.get(request), after.chips.get(request));
+    if (still.matches || !beats.length) return 0;
+    const count = beats.length - 1;
+    this.begin(beats, PACES[pace][0] * Math.min(BOUND / count, 1), back);
+    this.turn(back ? count - 1 : 0);
+    return this.each * count;
+  }
+
+  begin(beats, each, back) {
+    const ends = [beats.at(-1), beats[0]];
+    Object.assign(this, { beats, each, back, also: ends.map(({ state }) => this.player.stage.owners(state)) });
+  }
+
+  turn(i) {
+    if (i < 0 || i > this.beats.length - 2) this.player.redraw();
+    else {
+      const clock = (this.clock = this.show(i));
+      clock.onfinish = () => this.turn(this.back ? i - 1 : i + 1);
     }
   }
 
-  cellSpot(id) {
-    const {
-      cells: { at },
-      layout: { cell },
-    } = this.stage;
-    return [at[id].x, at[id].y, cell.w, cell.h];
+  show(i) {
+    const { player, beats, back } = this,
+      { stage, root } = player,
+      [a, b] = [beats[i], beats[i + 1]],
+      /** @param {Beat} beat */
+      draw = ({ state, done }) => {
+        const view = player.view(done);
+        view.hideNext ||= a.part.effects.some(isListed); // a block is on its way there
+        player.state = stage.draw(player.step, view, state, this.also);
+        return stage.spots.keep();
+      },
+      other = draw(back ? a : b);
+    stage.ghosts.keep(a.part);
+    const shown = draw(back ? b : a);
+    stage.trace(null);
+    root.dataset.beat = `${a.name} ${i + 1}/${beats.length - 1}`;
+    return stage.ghosts.play(a, b, back ? other : shown, back ? shown : other, this.each, back);
   }
 
-  chip(text) {
-    const g = svg("g", { class: "ghost" });
-    g.append(svg("rect", { width: 26, height: 16 }));
-    g.appendChild(svg("text", { x: 13, y: 12, class: "mid strong" })).textContent = text;
-    return g;
+  /** Hold a beat of the step that is shown, for those who look closely, as tests do: it lasts very long. */
+  hold(i, back = false) {
+    this.begin(this.of(), 1e6, back);
+    this.show(i);
   }
 
-  /** A cell with all that is in it. */
-  likeness(id) {
-    const inside = this.stage.cells.at[id].g.cloneNode(true),
-      g = svg("g", { class: "ghost whole" });
-    for (const name of ["transform", "tabindex", "data-block", "role"]) inside.removeAttribute(name);
-    g.append(inside);
-    return g;
+  /** Nothing moves any longer: what is shown next is the step as it ends. */
+  stop() {
+    this.beats = [];
+    this.clock?.cancel(); // on a picture that may be gone
+    this.player.stage.ghosts.clear();
+    delete this.player.root.dataset.beat;
   }
 
-  /** Until a copy has arrived its blocks and the tables look as before. @param {Spots} before */
-  past({ was, left }) {
-    const ghosts = this.node.appendChild(svg("g", { class: "past" }));
-    ghosts.append(...left);
-    for (const [id, cell] of was) {
-      const [x, y] = this.cellSpot(id);
-      cell.setAttribute("transform", `translate(${x} ${y})`);
-      ghosts.append(cell);
-    }
-    const { under, cells } = this.stage;
-    for (const node of [...under.groups, ...[...was.keys()].map((id) => cells.at[id].g)]) {
-      node.animate({ opacity: [0, 0] }, this.duration);
-    }
-    ghosts.animate({ opacity: [1, 1] }, this.duration).finished.then(
-      () => ghosts.remove(),
-      () => {},
-    );
+  /** End a step that is being played. */
+  finish() {
+    if (this.beats.length) this.player.redraw();
   }
 
-  /** What is in a cell, without its number and its owners. @param {SVGElement} cell */
-  bare(cell) {
-    const found = /** @type {SVGElement} */ (cell.cloneNode(true));
-    for (const text of found.querySelectorAll("text:not(.word)")) text.remove();
-    found.removeAttribute("transform");
-    return found;
-  }
-
-  /** From spot to spot; nothing if either is outside the picture. */
-  carry(ghost, from, to) {
-    if (!from || !to || this.left-- <= 0) return;
-    this.node.append(ghost);
-    const at = ([x, y]) => `translate(${x}px, ${y}px)`;
-    const half = `translate(${(from[0] + to[0]) / 2}px, ${Math.min(from[1], to[1]) - 14}px)`;
-    const way = ghost.classList.contains("whole") ? [at(from), at(to)] : [at(from), half, at(to)];
-    ghost
-      .animate(
-        { transform: way, opacity: way.map((_, i) => (i + 1 < way.length ? 1 : 0.85)) },
-        { duration: this.duration, easing: "ease-in-out" },
-      )
-      .finished.then(
-        () => ghost.remove(),
-        () => {},
-      );
-  }
-
-  /** The line of a copy grows towards its target, where nothing arrives yet. @param {Way | undefined} way */
-  grow(way) {
-    if (!way || this.left-- <= 0) return;
-    const line = this.node.appendChild(svg("path", { d: `M${way.points.join("L")}`, class: "growing", pathLength: 1 }));
-    way.node.animate({ opacity: [0, 0] }, this.duration);
-    line.animate({ strokeDashoffset: [1, 0] }, { duration: this.duration, easing: "ease-in-out" }).finished.then(
-      () => line.remove(),
-      () => {},
-    );
-  }
-
-  /** What was copied comes to the end of its way: until then its target looks as before.
-   * @param {Way | undefined} way */
-  arrive(way, source, target) {
-    if (!way || this.left-- <= 0) return;
-    const { points, was } = way,
-      line = svg("path", { d: `M${points.join("L")}`, class: "copy" }),
-      chip = this.chip(`${source}`),
-      [x, y] = this.cellSpot(target),
-      frames = points.map(([px, py]) => ({ transform: `translate(${px - 13}px, ${py - 8}px)` }));
-    was?.setAttribute("transform", `translate(${x} ${y})`);
-    const ghosts = [was, line, chip].filter(Boolean);
-    this.node.append(...ghosts);
-    if (was) this.stage.cells.at[target].g.animate({ opacity: [0, 0] }, this.duration);
-    chip.animate(frames, { duration: this.duration, easing: "ease-in-out" }).finished.then(
-      () => ghosts.forEach((ghost) => ghost.remove()),
-      () => {},
-    );
-  }
-
-  /** A cell appears when its content arrives. */
-  rise(id) {
-    this.stage.cells.at[id].g.animate({ opacity: [0.1, 0.25, 1] }, { duration: this.duration, easing: "ease-in" });
-  }
-
-  /** What a candidate loses is drawn back to the left. @param {Box | null} spot */
+  /** @param {Box | null} spot */
   shorten(spot) {
-    if (still.matches || !spot) return;
-    const [x, y, width, height] = spot,
-      lost = this.node.appendChild(svg("rect", { x, y, width, height, class: "lost" }));
-    lost.animate({ transform: ["scaleX(1)", "scaleX(0)"] }, { duration: DURATION, easing: "ease-in" }).finished.then(
-      () => lost.remove(),
-      () => {},
-    );
-  }
-
-  /** Tokens appear in their slots one after another. */
-  write(block, name, first, count) {
-    const {
-      layout: { cell },
-      run: { groups },
-    } = this.stage;
-    if (groups.isState(name)) {
-      this.rise(block);
-      return;
-    }
-    const [x, y, w, h] = this.cellSpot(block),
-      across = cell.detail === 3,
-      size = groups.sizeOf(name),
-      wide = this.stage.slotWidth(size);
-    for (let i = 0; i < count && this.left-- > 0; i++) {
-      const slot = (first + i) % size;
-      const spot = across
-        ? { x: x + slot * wide, y, width: wide, height: h }
-        : { x, y: y + h - ((slot + 1) * h) / size, width: w, height: h / size };
-      const flash = this.node.appendChild(svg("rect", { ...spot, class: "flash" }));
-      const delay = (this.duration * 0.4 * i) / count + (this.copies ? this.duration : 0);
-      flash.animate({ opacity: [0, 0.75, 0] }, { duration: this.duration * 0.6, delay, fill: "both" }).finished.then(
-        () => flash.remove(),
-        () => {},
-      );
-    }
+    if (!still.matches) this.player.stage.ghosts.shorten(spot);
   }
 }

@@ -175,9 +175,10 @@ export class Panel {
           { class: "ps-save" },
           "Save this step: ",
           ...["SVG", "PNG"].map((kind) =>
-            button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`, () =>
-              save(kind.toLowerCase(), player.stage.node, player.step),
-            ),
+            button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`, () => {
+              player.motion.finish();
+              save(kind.toLowerCase(), player.stage.node, player.step);
+            }),
           ),
         ),
       ),

@@ -7,7 +7,7 @@ import { Layer, svg } from "./svg.js";
 const TALLEST = 210,
   GAP = 2; // between blocks; contiguous memory has none
 
-/** The patterns of further sequences, for a picture that may be alone on a page. */
+/** The patterns of further sequences, in a picture that may be alone on a page. */
 export function patterns(node) {
   const defs = node.appendChild(svg("defs"));
   PATTERNS.forEach((d, i) => {
@@ -16,6 +16,7 @@ export function patterns(node) {
       pattern = defs.appendChild(svg("pattern", { id: `ps-round-${i}`, ...size }));
     pattern.append(svg("path", { d, class: "hatch" }));
   });
+  return defs;
 }
 
 /** Rows and columns of cells with so many slots each, so that both runs have the same. */

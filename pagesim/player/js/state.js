@@ -78,6 +78,7 @@ export class State {
     s.content = this.content.slice();
     s.tables = new Map(this.tables);
     s.requests = new Map(this.requests);
+    s.gaps = new Map(this.gaps);
     s.slots = { ...this.slots };
     s.lists = this.lists.map((ids) => ids.slice());
     return s;

@@ -135,7 +135,7 @@ function tablesInFull(stage, state, event, changed, view) {
       const wired =
         rows <= (stage.layout.cell.detail === 3 ? 24 : 12) || (view.selected && isSelected(view.selected, id, [table]));
       if (wired && stage.layout.cell.detail > 1 && !stage.layout.narrow && !dropped) {
-        plugs.push({ id, color, x: tableX + wide + counts, y: y + ROW / 2 });
+        plugs.push({ id, key, color, x: tableX + wide + counts, y: y + ROW / 2 });
       }
       y += ROW;
     });
@@ -174,9 +174,11 @@ function wires(stage, plugs, isDim) {
       head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
     }
     const dim = isDim(plug.id) ? " dim" : "";
-    stage.under.path(d, `wire-edge${dim}${slim}`);
-    stage.under.path(d, `wire${dim}${slim}`, plug.color);
-    stage.under.path(head, `plug${dim}`);
+    stage.spots.wires.set(plug.key, [
+      [stage.under.path(d, `wire-edge${dim}${slim}`), d],
+      [stage.under.path(d, `wire${dim}${slim}`, plug.color), d],
+      [stage.under.path(head, `plug${dim}`), head],
+    ]);
   });
 }
 

@@ -3,14 +3,15 @@
 import { Cells } from "./cells.js";
 import { chunksText, drawChunks, drawCopies } from "./copies.js";
 import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
+import { Ghosts } from "./ghosts.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
 import { drawLists } from "./lists.js";
 import { litSlots, shadesOf } from "./marks.js";
-import { PATTERNS } from "./model.js";
-import { MOST, Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
+import { patterns } from "./pool.js";
 import { drawQueues } from "./queues.js";
+import { Spots } from "./spots.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
@@ -53,19 +54,12 @@ export class Stage {
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
     this.traced = new Layer(this.node, "trace");
-    this.motion = new Motion(this);
+    this.ghosts = new Ghosts(this);
     this.headings();
   }
 
   patterns() {
-    const defs = this.node.appendChild(svg("defs"));
-    PATTERNS.forEach((d, round) => {
-      if (!round) return;
-      const lines = defs.appendChild(
-        svg("pattern", { id: `ps-round-${round}`, width: 5, height: 5, patternUnits: "userSpaceOnUse" }),
-      );
-      lines.append(svg("path", { d, class: "hatch" }));
-    });
+    const defs = patterns(this.node);
     const stripes = defs.appendChild(
       svg("pattern", {
         id: "ps-hatch",
@@ -155,20 +149,22 @@ export class Stage {
 
   // -- one step ----------------------------------------------------------------------------------
 
-  /** @param {View} view */
-  draw(step, view) {
+  /** The state of a step, or one on the way to it, when blocks can have owners that are in no table of theirs.
+   * @param {View} view @param {State} state @param {Owner[][][]} also */
+  draw(step, view, state = this.run.at(step), also = []) {
     const { run } = this,
-      state = run.at(step);
-    const { event } = view;
+      { event } = view,
+      owners = this.owners(state);
+    for (const more of also) more.forEach((given, id) => (owners[id] ??= state.refs[id] ? given : owners[id]));
     this.step = step;
     const changed = changesOf(event, state);
     this.pending = state.pending;
-    this.motion.stop();
+    this.ghosts.clear();
     this.spots.clear();
     const shades = shadesOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
-    this.cells.draw(state, this.owners(state), view);
+    this.cells.draw(state, owners, view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
     if (run.most.queued) drawQueues(this, state, event, view, below);
@@ -183,18 +179,6 @@ export class Stage {
     this.under.done();
     this.over.done();
     return state;
-  }
-
-  /** What motion needs of the picture as it is, before the next one is drawn. @param {PageEvent} event */
-  keep(event) {
-    const spots = this.spots.keep();
-    for (const [what, ...blocks] of event?.effects ?? []) {
-      if (!TWO_BLOCKS.has(what) || spots.was.size > MOST) continue;
-      for (const id of blocks.slice(0, 2)) spots.was.set(id, this.motion.likeness(id));
-    }
-    spots.left = spots.was.size ? this.under.groups.map((group) => group.cloneNode(true)) : [];
-    for (const [target, way] of [...spots.ways].slice(0, MOST)) way.was = this.motion.likeness(target);
-    return spots;
   }
 
   /** The width of a slot where a block has so many: all blocks are as wide. */
