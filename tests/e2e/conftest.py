@@ -50,13 +50,14 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
 
 @pytest.fixture
 def page(chromium: WebDriver, tmp_path: Path) -> Iterator[Page]:
-    """A fresh tab: no step kept from another test, light, and no log of what came before."""
+    """A fresh tab: no step kept from another test, light and without motion, no log of before."""
     first = chromium.current_window_handle
     chromium.switch_to.new_window("tab")
     tab = Page(chromium, SCREENSHOTS, tmp_path)
     # A tab that does not believe it has the focus gives none to what is in it.
     chromium.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     tab.dark(False)
+    tab.still()
     tab.forget()
     tab.console()
     tab.requests()

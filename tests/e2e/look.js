@@ -286,35 +286,50 @@ function swipe(target, dx, dy) {
 
 // -- motion --------------------------------------------------------------------------------------
 
-// Hold all animations halfway, so that there is something to measure; how long each takes.
-function hold() {
-  return document.getAnimations().map((one) => {
-    one.pause();
-    const { duration, delay } = one.effect.getTiming();
-    return duration + delay;
-  });
+// The beat that is played as soon as a button is pressed.
+function beatAfter(action) {
+  document.querySelector(`[data-action="${action}"]`).click();
+  return document.querySelector(".pagesim-player").dataset.beat ?? null;
 }
 
-// Hold all ghosts where they begin.
-function toTheBegin() {
+// Hold a beat of the step that is shown, at a part of it; which one it is.
+function beat(number, back = false, part = 0.5) {
+  pagesimPlayer.beat(number, back);
   for (const one of document.getAnimations()) {
     one.pause();
-    one.currentTime = 0;
+    one.currentTime = part * 1e6;
   }
+  return document.querySelector(".pagesim-player").dataset.beat;
 }
 
-// Where a ghost begins and ends, and where an element is drawn.
-function ends(css) {
-  const ghost = all(".ps-ghosts > .ghost")[0], [motion] = ghost.getAnimations();
-  motion.pause();
-  motion.currentTime = 0;
-  const begin = middle(ghost);
-  motion.currentTime = motion.effect.getTiming().duration - 0.01;
-  return [begin, middle(ghost), middle(all(css)[0])];
-}
+const isGhost = (node) => node.closest(".ps-ghosts") !== null;
 
-// The words that are carried to a block, and those of both blocks as they are seen until then.
-const carried = () => [".ps-ghosts >", ".past >"].map((css) => all(`${css} .ghost.whole`).map((g) => said(all("text", g))));
+// What is seen under the ghosts: the cells, and all words but those that name the front of a list.
+const under = () => {
+  const texts = all(".ps-stage text").filter((t) => !isGhost(t) && !t.textContent.startsWith("\u25be"));
+  return [all(".ps-cell").map((cell) => cell.outerHTML), said(texts.filter((t) => !t.closest(".ps-cell")))];
+};
+
+// What the ghosts of a beat say, and where their middles are.
+const ghosts = (css = ".ghost") =>
+  all(`.ps-ghosts ${css}`).map((ghost) => [ghost.textContent, ...middle(ghost)]);
+
+// Words on which a number lies while it is carried from its list, but where it begins and ends.
+function crossedOnTheWay(number, back) {
+  const found = new Set();
+  for (let part = 0.02; part < 0.6; part += 0.02) {
+    beat(number, back, part);
+    const holes = all(".ps-ghosts .hole").map(box);
+    const isSeen = ([x, y]) => !holes.some((h) => h.left < x && x < h.right && h.top < y && y < h.bottom);
+    const texts = all(".ps-stage text").filter((t) => !isGhost(t) && t.textContent.trim());
+    const words = texts.filter((t) => isSeen(middle(t))).map((t) => cutBox(t, 0.22));
+    for (const chip of all(".ps-ghosts .ghost > rect")) {
+      const here = cutBox(chip, 0), says = chip.parentNode.textContent;
+      for (const word of words) if (word.says !== says && meet(here, word)) found.add(word.says);
+    }
+  }
+  return [...found];
+}
 
 // -- a film, and two runs ------------------------------------------------------------------------
 

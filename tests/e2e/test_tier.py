@@ -57,19 +57,20 @@ def test_the_pools_and_the_queues_stand_in_order(page: Page) -> None:
     assert "c waits for a copy" in page.js(TEXT)
 
 
-def test_the_target_looks_as_before_until_the_copy_has_arrived(page: Page) -> None:
+def test_the_line_of_a_copy_grows_and_its_target_waits(page: Page) -> None:
     page.size(1400, 900)
-    shown(page, "one", LOADED - 1)
-    page.moving()
-    page.key("ARROW_RIGHT")
-    took = page.look("hold")
-    assert all(each <= 400 for each in took)
-    assert len(page.all(".ps-ghosts .whole .hatched")) == 2, "both blocks are hatched on their way"
-    assert len(page.all(".ps-ghosts .copy")) == 2
-    page.still()
-    shown(page, "one", LOADED - 1)
-    page.key("ARROW_RIGHT")
-    assert page.all(".ps-ghosts > *") == []
+    shown(page, "one", STORED)
+    assert page.js("return pagesimPlayer.beats") == ["take", "copy"]
+    for back, lines in ((False, 0), (True, 6)):
+        page.look("beat", 1, back)
+        assert len(page.all(".ps-ghosts .growing")) == 6
+        assert page.js(LINES) == lines, "a line is there when it has grown"
+    shown(page, "one", LOADED)
+    assert page.js("return pagesimPlayer.beats")[0] == "copy"
+    for back, lines, hatched in ((False, 2, 2), (True, 0, 0)):
+        page.look("beat", 0, back)
+        assert len(page.look("ghosts")) == 2, "what was copied is on its way"
+        assert (page.js(LINES), len(page.js(HATCHED))) == (lines, hatched)
 
 
 def test_a_block_says_what_is_copied(page: Page) -> None:

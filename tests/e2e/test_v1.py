@@ -141,13 +141,12 @@ def test_a_hit_is_seen_on_its_way(page: Page) -> None:
         engine.add(name, text(5), max_tokens=1)
         engine.step()
     run = engine.run
-    page.moving()
     page.show(run, run.find(kind="hit")[0])
     place = page.look("boxes", ".ps-stage .under.texts text", "1")[-1]
     page.key("ARROW_RIGHT")
-    page.look("toTheBegin")
-    (begin,) = page.look("boxes", ".ps-ghosts > .ghost", "1")
-    assert max(abs(place["x"] - begin["x"]), abs(place["y"] - begin["y"])) < 8
+    page.look("beat", 0, False, 0.0)
+    begin = next(ghost for ghost in page.look("ghosts") if ghost[0] == "1")
+    assert max(abs(place["x"] - begin[1]), abs(place["y"] - begin[2])) < 8
 
 
 def test_blocks_are_freed_to_both_ends(page: Page) -> None:

@@ -36,6 +36,8 @@ MODULES = (
     "lives",
     "axis",
     "batch",
+    "beats",
+    "effects",
     "course",
     "race",
 )  # those that need no document
