@@ -66,7 +66,7 @@ export class Player {
     root.dataset.upright = this.stage.layout.narrow;
     this.when = new When(this, units);
     panel.picture.replaceChildren(this.stage.node);
-    panel.course.replaceChildren(this.when.node);
+    panel.course.replaceChildren(...(run.programs.length ? [] : [this.when.node])); // a kernel writes nothing
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
     panel.reserve();
     if (this.shown) {
@@ -124,7 +124,10 @@ export class Player {
     const before = this.stage.keep(this.run.events[this.step]),
       pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
-    if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
+    if (!pace || pace > 100) {
+      this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
+      this.stage.kernel?.play(pace);
+    }
     this.predict.open();
     return true;
   }
@@ -225,6 +228,10 @@ export class Player {
         + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
+    const { kernel } = this.stage;
+    if (kernel && what?.program) text = kernel.words(what, this.event, this.label);
+    else if (kernel && what && "block" in what) text += kernel.words(what, this.event, this.label);
+    kernel?.light(hit);
     const found = hit?.word ? follow(this.state, hit.word) : null;
     if (found) text = `${wayOf(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);

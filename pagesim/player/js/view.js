@@ -5,8 +5,9 @@ import { chunksText, drawChunks, drawCopies } from "./copies.js";
 import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
+import { Kernel } from "./kernel.js";
 import { drawLists } from "./lists.js";
-import { litSlots, shadesOf } from "./marks.js";
+import { litSlots, marksOf } from "./marks.js";
 import { PATTERNS } from "./model.js";
 import { MOST, Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
@@ -52,6 +53,7 @@ export class Stage {
     this.under = new Layer(this.node, "under");
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
+    this.kernel = layout.film ? new Kernel(this, layout.film) : null;
     this.traced = new Layer(this.node, "trace");
     this.motion = new Motion(this);
     this.headings();
@@ -94,21 +96,23 @@ export class Stage {
 
   headings() {
     const { layout, run } = this,
-      { full, left, pools, contiguous, cell } = layout;
+      { full, left, pools, contiguous, cell, film } = layout;
     const put = (x, y, className, text) => {
       this.node.appendChild(svg("text", { x, y, class: className })).textContent = text;
     };
     put(
-      MARGIN,
+      film ? film.x : MARGIN,
       15,
       "heading",
-      layout.several
-        ? "Requests: a block table per group"
-        : full
-          ? "Logical blocks"
-          : contiguous
-            ? "Requests: one row each"
-            : "Sequences: logical blocks \u2192 block table",
+      film
+        ? "The kernel\u2019s programs, one load a step"
+        : layout.several
+          ? "Requests: a block table per group"
+          : full
+            ? "Logical blocks"
+            : contiguous
+              ? "Requests: one row each"
+              : "Sequences: logical blocks \u2192 block table",
     );
     if (full) {
       const {
@@ -165,7 +169,7 @@ export class Stage {
     this.pending = state.pending;
     this.motion.stop();
     this.spots.clear();
-    const shades = shadesOf(event);
+    const shades = marksOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
     this.cells.draw(state, this.owners(state), view);
@@ -179,7 +183,7 @@ export class Stage {
     arrows(this, event);
     outline(this, changed, view);
     drawMarks(this, state);
-    drawLegend(this, state, event, changed);
+    if (!this.kernel) drawLegend(this, state, event, changed);
     this.under.done();
     this.over.done();
     return state;
