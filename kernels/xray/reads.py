@@ -102,7 +102,7 @@ def reads(trace: AccessTrace) -> Iterator[Read]:
     merged by as many more reads, one load after all others. ValueError if the call had no block
     tables, or options that change the scores.
     """
-    call, ends, last = _Call(trace), {}, 0
+    call, ends, last = _Call(trace), dict[tuple[int, int], list[_Online]](), 0
     merges = {p.index[:2]: p.index for p in trace.programs if any(p.of("read", "partial"))}
     for program in trace.programs:
         for row in program.rows:

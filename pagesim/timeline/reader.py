@@ -211,10 +211,10 @@ class Reader(Checked):
 
     def _slot(self, value: Json) -> int:
         """A slot of any pool."""
-        total = self.num_blocks * self.log.start.block_size
-        if self.integer(value, "slot") >= total:
-            raise self.error(f"{show(value)} is not one of the {total} slots")
-        return int(value)
+        slot, total = self.integer(value, "slot"), self.num_blocks * self.log.start.block_size
+        if slot >= total:
+            raise self.error(f"{slot} is not one of the {total} slots")
+        return slot
 
     def _number(self, value: Json, least: float = -MAX_MARK) -> float:
         """A finite number."""

@@ -26,6 +26,7 @@ JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
 MODULES = (
     "read",
     "model",
+    "programs",
     "text",
     "reasons",
     "questions",

@@ -54,8 +54,7 @@ export class Kernel {
     const near = event?.difference?.toExponential(0),
       more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
     if (more) layer.text(x, film.end, more, "muted");
-    if (near) layer.text(x, film.end + 17, "acc \u00f7 \u2113 is the kernel\u2019s output:", "strong");
-    if (near) layer.text(narrow ? x + 190 : x + 200, film.end + 17, `largest difference below ${near}`);
+    if (near) layer.text(x, film.end + 17, `acc \u00f7 \u2113 and the output differ by less than ${near}`, "strong");
     for (const drawn of [this.boxes, this.bars, layer, this.numbers]) drawn.done();
   }
 
@@ -92,7 +91,10 @@ export class Kernel {
       title = titleOf(program),
       status = doing(program, event, step, state.blockSize);
     const box = { x, y, width: width - MARGIN, height: h, rx: 4, class: "program" };
-    this.boxes.next({ ...box, tabindex: 0, role: "img", "aria-label": title }, { program: key, seq: name });
+    this.boxes.next(
+      { ...box, tabindex: 0, role: "img", "aria-label": `${title}, ${status}` },
+      { program: key, seq: name },
+    );
     layer.rect(x, y, 5, h, "", run.look(name).color);
     layer.text(x + 11, y + 13, title, "strong");
     if (tall) layer.text(x + 11, y + 28, status, "muted");
