@@ -19,6 +19,7 @@ const browser = [
   "setInterval",
   "clearInterval",
   "setTimeout",
+  "FILM",
   "STYLE",
   "TextDecoder",
   "URL",

@@ -16,6 +16,8 @@ import type { State as Pages } from "./js/state.js";
 declare global {
   /** The style of the page, which bundle.mjs puts in. */
   const STYLE: string;
+  /** Whether the page plays a film of a kernel: no other page carries what draws one. */
+  const FILM: boolean;
 
   interface Window {
     pagesimPlayer: Hooks | undefined;

@@ -187,7 +187,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);
   // Where programs are drawn they take the place of the tables, of the lists and of the legend.
-  const film = filmOf(run, width, narrow, narrow ? MARGIN + GUTTER : MARGIN + digits + POOL + 44, HEAD);
+  const film = FILM ? filmOf(run, width, narrow, narrow ? MARGIN + GUTTER : MARGIN + digits + POOL + 44, HEAD) : null;
   // It stands below a request where there is room for both, or in its place.
   const alone = lookupHeight(run) + 20,
     asks = run.lookups ? Math.max(alone, Math.min(alone + line, room)) : 0;

@@ -55,7 +55,7 @@ export class Run {
     this.updates = has(({ event }) => event === "update_from_output"); // the output of a step is told
     this.computes = header.state.computed?.length > 0 || has(({ effects }) => effects.some(([e]) => e === "computed"));
     this.marks = has(({ marks, reads }) => marks.length > 0 && !reads.length);
-    this.programs = programsOf(this.events);
+    this.programs = FILM ? programsOf(this.events) : [];
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
   }
 

@@ -53,7 +53,7 @@ export class Stage {
     this.under = new Layer(this.node, "under");
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
-    this.kernel = layout.film ? new Kernel(this, layout.film) : null;
+    this.kernel = FILM && layout.film ? new Kernel(this, layout.film) : null;
     this.traced = new Layer(this.node, "trace");
     this.motion = new Motion(this);
     this.headings();
