@@ -347,6 +347,9 @@ const around = (css) => all(css).map(box).flatMap((r) => all(".ps-cell").filter(
   return x > r.left && x < r.right && y > r.top && y < r.bottom && r.height < 60;
 })).map((cell) => +cell.dataset.block);
 
+// Where the lines from the pages come down: those of a table from a page are one.
+const trunks = () => [...new Set(all(".ps-stage .wire").map((way) => /H([\d.]+)V/.exec(way.getAttribute("d"))[1]))];
+
 // Where the lines from the pages end: at the left of the programs.
 const arrived = () => all(".ps-stage .plug").map((plug) => box(plug).right);
 const words = (block) => said(all(`.ps-cell[data-block="${block}"] text`));

@@ -96,7 +96,7 @@ def test_programs_meet_in_a_page(page: Page) -> None:
     """Block 0 is both sequences': eight programs load it, and its frame is drawn once."""
     page.show(batch().run.film(reads()), 1)
     assert page.look("around", ".over .frame") == [0]
-    assert len(page.look("arrived")) == 8
+    assert len(page.look("arrived")) == 8 and len(page.look("trunks")) == 2
     page.go(2)
     assert sorted(page.look("around", ".over .frame")) == [1, 2]
     lefts = {round(program["left"]) for program in page.look("programs")}
@@ -130,6 +130,7 @@ def test_a_program_can_be_focused(page: Page) -> None:
     assert "head 2: load 2 of 2: block 1" in page.text(".ps-detail")
     page.key("ARROW_RIGHT", ".ps-stage .program")
     assert page.step == 3
+    assert page.console() == [] and len(page.all('.ps-cell[tabindex="0"]')) == 1, "as before"
 
 
 def test_older_bars_shrink_before_the_eyes(page: Page) -> None:
@@ -155,6 +156,7 @@ def test_partitions_and_their_reduction(page: Page) -> None:
     page.show(batch().run.film(partitions(), [0]), 1)
     drawn = page.look("programs")
     assert [len(program["heights"]) for program in drawn] == [8, 8, 2, 0, 0]
+    assert len(page.look("trunks")) == 3
     full = max(height for program in drawn for height in program["heights"])
     page.go(2)
     drawn = page.look("programs")
