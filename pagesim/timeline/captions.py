@@ -247,9 +247,7 @@ def _reduce(facts: Facts) -> list[str]:
     """Partitions are merged."""
     parts = {held.table: counted(len(held.weights), "partition") for held in facts.event.reads}
     each = " and ".join(f"{of} of {name_text(table)}" for table, of in parts.items())
-    return [
-        f"the reduction scales {each or 'partitions'} to their largest m, and adds them for each head"
-    ]
+    return [f"the reduction scales {each or 'them'} to their largest m, and adds them head by head"]
 
 
 def _output(facts: Facts) -> list[str]:
