@@ -20,6 +20,7 @@ const browser = [
   "clearInterval",
   "clearTimeout",
   "setTimeout",
+  "FILM",
   "STYLE",
   "TextDecoder",
   "URL",

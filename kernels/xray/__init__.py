@@ -4,7 +4,7 @@
     print(trace.summary())        # per tensor: bytes, sectors, lines, efficiency
     trace.by_program()            # per program: its sequences and heads, its accesses in order
     trace.readers()               # block -> the sequences whose programs read it
-    kernels.xray.reads(trace)     # what a program holds after each load: see Timeline.film
+    kernels.xray.reads(trace)     # what programs hold after each load: see Timeline.film
     trace.check()                 # AssertionError if a program left its own sequence's slots
 
 The kernel runs in Triton's interpreter, one program after the other, and returns its normal result

@@ -104,6 +104,8 @@ TIER_DECISIONS = ("load", "receive", "promote", "defer")
 # Rows that are not effects on blocks: changes of tables and queues, tokens, steps, marks.
 PATCH, OPEN, CLOSE, TOKENS = "patch", "open", "close", "tokens"
 LEAVE, ENTER, SCHEDULED, MARK = "leave", "enter", "scheduled", "mark"
+# What a program of a kernel holds after a load of keys; how far the kernel's output is from that.
+HOLDS, DIFFERENCE = "holds", "difference"
 # Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
 # are by now.
 APPEND, QUEUE, KNOWN = "append", "queue", "known"

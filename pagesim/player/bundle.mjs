@@ -34,9 +34,11 @@ const make = (source, made, options = {}) =>
 make("player.css", "player.css");
 make("js/load.js", "load.js");
 const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
-make("js/main.js", "player.js", {
-  bundle: true,
-  format: "iife",
-  banner: { js: banner },
-  define: { STYLE: JSON.stringify(style) },
-});
+for (const [made, film] of Object.entries({ "player.js": false, "film.js": true })) {
+  make("js/main.js", made, {
+    bundle: true,
+    format: "iife",
+    banner: { js: banner },
+    define: { STYLE: JSON.stringify(style), FILM: `${film}` },
+  });
+}

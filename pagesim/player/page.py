@@ -20,6 +20,8 @@ BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
+FILM = "film.js"
+"""The player with what draws a kernel's programs: only pages with a film need it."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
 
@@ -30,15 +32,15 @@ def bundled(name: str) -> str:
     return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-def script() -> str:
-    """The player's script as a page contains it, without the line that names its source."""
-    return bundled("player.js").split("\n", 1)[1]
+def script(name: str = "player.js") -> str:
+    """A script of the player as a page contains it, without the line that names its source."""
+    return bundled(name).split("\n", 1)[1]
 
 
 @cache
-def packed_script() -> str:
+def packed_script(name: str = "player.js") -> str:
     """The script as a page contains it: packed, in digits of load.js that HTML leaves alone."""
-    zipped = gzip.compress(script().encode(), 9, mtime=0)
+    zipped = gzip.compress(script(name).encode(), 9, mtime=0)
     return base64.b85encode(zipped).decode("ascii").translate(str.maketrans("<>&", ",.:"))
 
 
@@ -47,9 +49,9 @@ def unpacked_script(packed: str) -> bytes:
     return gzip.decompress(base64.b85decode(packed.translate(str.maketrans(",.:", "<>&"))))
 
 
-def policy(own_style: str = "", own_script: str = "") -> str:
+def policy(own_style: str = "", own_script: str = "", player: str = "player.js") -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
-    scripts = [bundled(LOADER), script(), *filter(None, [own_script])]
+    scripts = [bundled(LOADER), script(player), *filter(None, [own_script])]
     styles = [SHELL, bundled(STYLE), *filter(None, [own_style])]
     allowed = [" ".join(f"'{_sha256(each)}'" for each in some) for some in (scripts, styles)]
     rules = f"script-src {allowed[0]}; style-src {allowed[1]}"
@@ -65,25 +67,25 @@ def page(
     picture for readers who do not see it. ``above`` is HTML that stands above the player, with a
     ``style`` and a ``script`` of its own. The text is the same each time.
     """
-    words = html.escape(alt)
+    words, files = html.escape(alt), [gzip.decompress(one) for one in jsonl_gz]
+    name = FILM if any(b'"reads":' in one for one in files) else "player.js"
     if len(jsonl_gz) == 1:
         player = f'<main class="pagesim-player" aria-label="{words}"></main>\n'
     else:
         each = '<section class="pagesim-player"></section>\n' * len(jsonl_gz)
         player = f'<main class="pagesim-pair" aria-label="{words}">\n{each}</main>\n'
-    files = "".join(
-        f'<template class="pagesim-timeline">{_packed(gzip.decompress(one))}</template>\n'
-        for one in jsonl_gz
+    runs = "".join(
+        f'<template class="pagesim-timeline">{_packed(one)}</template>\n' for one in files
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script, name)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{SHELL}</style>\n"
         f"{f'<style>{style}</style>' if style else ''}</head>\n<body>\n{above}{player}"
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
-        f"{files}"
-        f'<template id="pagesim-script">{packed_script()}</template>\n'
+        f"{runs}"
+        f'<template id="pagesim-script">{packed_script(name)}</template>\n'
         f"{f'<script>{script}</script>' if script else ''}"
         f"<script>{bundled(LOADER)}</script>\n</body>\n</html>\n"
     )

@@ -16,6 +16,8 @@ import type { State as Pages } from "./js/state.js";
 declare global {
   /** The style of the page, which bundle.mjs puts in. */
   const STYLE: string;
+  /** Whether the page plays a film of a kernel: no other page carries what draws one. */
+  const FILM: boolean;
 
   interface Window {
     pagesimPlayer: Hooks | undefined;
@@ -118,6 +120,8 @@ declare global {
     queues: [string, string, number, Name, Name?][];
     scheduled: [Name, Name | null, number][];
     marks: [unknown, unknown, [number, number][]][];
+    reads: [number[], Name, number, number, (number | null)[], number[], number, number, number][];
+    difference?: number;
     line: number;
     step?: number;
     called?: string;
@@ -134,6 +138,54 @@ declare global {
     on: string; // slots or blocks
     numbers: Map<number, number>;
   }
+  /** What a program holds after a load, for one query and head. */
+  interface Load {
+    step: number;
+    slots: (number | null)[];
+    weights: number[];
+    m: number;
+    l: number;
+  }
+  interface ProgramRow {
+    of: string;
+    query: number;
+    head: number;
+    loads: Load[];
+    first: number; // how many keys are those of earlier partitions
+    merged?: Load; // by the reduction
+  }
+  /** A program of a kernel: `part` is the number of its partition, or -1. */
+  interface Program {
+    key: string;
+    index: number[];
+    name: Name;
+    merges: boolean;
+    part: number;
+    rows: ProgramRow[];
+    steps: number[];
+  }
+  interface ProgramBox {
+    program: Program;
+    y: number;
+    h: number;
+    tall: boolean; // one row, with room for two lines
+  }
+  /** Where programs are drawn, and the scales of their numbers. */
+  interface Film {
+    x: number;
+    width: number;
+    boxes: ProgramBox[];
+    tables: { name: Name; y: number }[];
+    rest: number;
+    keys: number;
+    label: number;
+    number: number;
+    least: number;
+    most: number;
+    sum: number;
+    end: number;
+    height: number;
+  }
   interface Word {
     name: Name;
     position: number;
@@ -147,6 +199,7 @@ declare global {
   }
   interface Hit {
     block?: number;
+    program?: string;
     seq?: Name;
     word?: Word;
     at?: (x: number) => number | null | undefined;
@@ -263,6 +316,7 @@ declare module "./js/model.js" {
     keyframes: State[];
     groups: Groups;
     perChunk: number;
+    programs: Program[];
     lives: Lives;
   }
 }

@@ -31,7 +31,7 @@ def caption(event: Event, state: State) -> str:
         parts = _PARTS.get(event.kind, _any_call)(facts)
     else:
         parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(facts)]
-    if event.kind != "read":
+    if not event.reads:
         parts += _heaviest(facts)
     text = "; ".join(part for part in parts if part)
     return f"{text if facts.who else text[:1].upper() + text[1:]}."
@@ -227,15 +227,34 @@ def _heaviest(facts: Facts) -> list[str]:
 
 
 def _read(facts: Facts) -> list[str]:
-    """A kernel's program has loaded keys; what it then holds stands in the other marks."""
-    mark, *held = facts.event.marks
-    size = facts.state.block_size
-    where = blocks(dict.fromkeys(int(slot) // size for slot, _ in mark.numbers))
-    now = ", ".join(f"{it.name} {it.numbers[0][1]:.3g}" for it in held if it.numbers)
-    return [
-        f"{facts.who}: {mark.name} reads {counted(len(mark.numbers), 'key')} from {where}",
-        f"now {now}",
-    ]
+    """Programs of a kernel have loaded keys: how many of each table, and from where."""
+    found, size = [], facts.state.block_size
+    for table in dict.fromkeys(held.table for held in facts.event.reads):
+        of = [held for held in facts.event.reads if held.table == table]
+        programs, slots = (
+            {held.program for held in of},
+            {slot for held in of for slot in held.slots},
+        )
+        read = sorted(slot for slot in slots if slot is not None)
+        where = blocks(dict.fromkeys(slot // size for slot in read))
+        what = f"{counted(len(read), 'key')} from {where}" if read else "the new token's key"
+        verb = pick(programs, "reads", "read")
+        found.append(f"{counted(len(programs), 'program')} of {name_text(table)} {verb} {what}")
+    return found or ["keys are read"]
+
+
+def _reduce(facts: Facts) -> list[str]:
+    """Partitions are merged."""
+    parts = {held.table: counted(len(held.weights), "partition") for held in facts.event.reads}
+    each = " and ".join(f"{of} of {name_text(table)}" for table, of in parts.items())
+    return [f"the reduction scales {each or 'them'} to their largest m, and adds them head by head"]
+
+
+def _output(facts: Facts) -> list[str]:
+    """The kernel's output, beside what its programs held."""
+    bound = facts.event.difference
+    near = "" if bound is None else f": the largest difference is below {bound:.0e}"
+    return [f"the kernel's output is acc \u00f7 \u2113{near.replace('e-0', 'e-')}"]
 
 
 _PARTS: dict[str, Callable[[Facts], list[str]]] = {
@@ -259,12 +278,17 @@ _PARTS: dict[str, Callable[[Facts], list[str]]] = {
     "abort": _abort,
     "schedule": _schedule,
     "read": _read,
+    "reduce": _reduce,
+    "output": _output,
     "record": lambda facts: [
         "the recording of the scheduler starts here, with these requests in its queues"
     ],
 }
 
-_WITHOUT_SUBJECT = ("swap", "mark_blocks_as_computed", "schedule", "record")
+_WITHOUT_SUBJECT = (
+    *("swap", "mark_blocks_as_computed", "schedule", "record"),
+    *("read", "reduce", "output"),
+)
 
 _REQUESTED = {
     "allocate_mutable_block": "an empty block is requested",

@@ -77,6 +77,26 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """What a program of a kernel holds after a load, for one query and head of a table.
+
+    ``query`` is the position of the query. ``weights`` belong to the keys in ``slots``, relative to
+    the largest score ``m``; None is a key outside the pool. Without slots, partitions are merged.
+    ``l`` is the sum of all weights so far, and ``acc`` the length of the accumulated vector.
+    """
+
+    program: tuple[int, ...]
+    table: Name
+    query: int
+    head: int
+    slots: tuple[int | None, ...]
+    weights: tuple[float, ...]
+    m: float
+    l: float  # noqa: E741
+    acc: float
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """A request that leaves a queue or enters it; ``place`` is its position there, 0 the front.
 
@@ -123,7 +143,8 @@ class Event:
     order. ``step`` counts the calls of ``schedule()``, and ``scheduled`` is what such a call
     decided to compute. ``lookups`` are what a "get_computed_blocks" asked several KV cache groups.
     ``begun`` are the copies to a second tier, or back, that begin, and ``ended`` the numbers of
-    those that end.
+    those that end. ``reads`` are what the programs of a kernel hold, and ``difference`` bounds how
+    far its output is from theirs.
     """
 
     kind: str
@@ -143,6 +164,8 @@ class Event:
     lookups: tuple[Lookup, ...] = ()
     begun: tuple[Job, ...] = ()
     ended: tuple[int, ...] = ()
+    reads: tuple[Holds, ...] = ()
+    difference: float | None = None
 
 
 def event_of(entry: Entry) -> Event:
@@ -152,6 +175,8 @@ def event_of(entry: Entry) -> Event:
     for row in rows:
         if row[0] == fx.FAILED:
             parts["called"], parts["error"] = row[1:]
+        elif row[0] == fx.DIFFERENCE:
+            parts["difference"] = row[1]
         else:
             part, value = _value(*row)
             parts[part] = (*parts.get(part, ()), value)
@@ -175,6 +200,8 @@ def _value(kind: str, *what: Any) -> tuple[str, Any]:
         return "closed", what[0]
     if kind == fx.SCHEDULED:
         return "scheduled", Scheduled(*what)
+    if kind == fx.HOLDS:
+        return "reads", Holds(*what)
     name, at, *many = what
     if kind == fx.OPEN:
         return "opened", Opened(name, tuple(many), at)

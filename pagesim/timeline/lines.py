@@ -17,6 +17,7 @@ KEYS = {
     fx.ENTER: "queues",
     fx.SCHEDULED: "scheduled",
     fx.MARK: "marks",
+    fx.HOLDS: "reads",
 }
 """Which part of an event a row belongs to, in the order of the file."""
 
@@ -29,15 +30,17 @@ def line(entry: Entry, caption: str) -> str:
     """An event as the file has it; empty parts are omitted."""
     kind, subject, step, *rows = entry
     parts: dict[str, list[Json]] = {key: [] for key in KEYS.values()}
-    failed = {}
+    others: dict[str, Json] = {}
     for row in rows:
         if row[0] == fx.FAILED:
-            failed = {"called": row[1], "error": row[2]}
+            others |= {"called": row[1], "error": row[2]}
+        elif row[0] == fx.DIFFERENCE:
+            others |= {"difference": row[1]}
         else:
             parts[KEYS.get(row[0], "effects")].append(_part(row))
     event: dict[str, Json] = {"event": kind, "of": subject}
     event |= {key: part for key, part in parts.items() if part}
-    event |= failed if step is None else failed | {"step": step}
+    event |= others if step is None else others | {"step": step}
     return f"{as_json(event | {'caption': caption})}\n"
 
 
@@ -54,4 +57,4 @@ def _part(row: fx.Row) -> Json:
     if row[0] == fx.CLOSE:
         closed: Name = row[1]
         return closed
-    return row[1:] if row[0] == fx.SCHEDULED else row
+    return row[1:] if row[0] in (fx.SCHEDULED, fx.HOLDS) else row

@@ -12,6 +12,8 @@ BEGIN       job, kind, request, (*pairs)       a copy between the tiers
 END         job
 SCHEDULED   request, sequence or None, tokens, whether of its prompt
 MARK        name, "blocks" or "slots", *pairs (id, number)
+HOLDS       program, table, query, head, (*slots), (*weights), m, l, acc
+DIFFERENCE  a bound of it
 FAILED      called, error
 """
 

@@ -45,7 +45,7 @@ def load(path: str | PathLike[str]) -> Timeline:
 
 
 def _is_mark(value: Json) -> TypeGuard[float]:
-    """Whether a mark may have this number."""
+    """Whether a mark, or what a program holds, may have this number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < MAX_MARK
@@ -85,6 +85,7 @@ class Reader(Checked):
             "queues": self._move,
             "scheduled": self._scheduled,
             "marks": self._mark,
+            "reads": self._holds,
         }
 
     def event(self, given: Mapping[str, Json], where: str) -> None:
@@ -102,6 +103,8 @@ class Reader(Checked):
         if "error" in given:
             called = self.text(given.get("called"), "called")
             self._rows.append((fx.FAILED, called, self.text(given["error"], "error")))
+        if "difference" in given:
+            self._rows.append((fx.DIFFERENCE, self._number(given["difference"], 0.0)))
         step = self.integer(given["step"], "step") if "step" in given else None
         name = None if subject is None else self.name(subject)
         log.entries.append((intern(kind), name, step, *self._rows))
@@ -187,6 +190,37 @@ class Reader(Checked):
                 raise self.error(f"a mark must be a number, not {show(number)}")
             numbers[place] = float(number)
         self._rows.append((fx.MARK, self.text(name, "a mark's name"), on, *numbers.items()))
+
+    def _holds(self, given: Json) -> None:
+        """What a program of a kernel holds; without slots it merges partitions."""
+        program, name, query, head, *more = self.parts(given, "reads", 9)
+        slots, weights = (self.items(part, "slots and weights") for part in more[:2])
+        self.count(MARKED * (len(slots) + len(weights)))
+        index = [self.integer(one, "program") for one in self.items(program, "program")]
+        if not 1 <= len(index) <= 3 or (slots and len(slots) != len(weights)) or not weights:
+            raise self.error("reads need a program of 1 to 3 numbers, and a weight for each slot")
+        self._rows.append(
+            (
+                *(fx.HOLDS, tuple(index), self._known(name)),
+                *(self.integer(query, "query"), self.integer(head, "head")),
+                tuple(None if slot is None else self._slot(slot) for slot in slots),
+                tuple(self._number(weight, 0.0) for weight in weights),
+                *(self._number(number) for number in more[2:]),
+            )
+        )
+
+    def _slot(self, value: Json) -> int:
+        """A slot of any pool."""
+        slot, total = self.integer(value, "slot"), self.num_blocks * self.log.start.block_size
+        if slot >= total:
+            raise self.error(f"{slot} is not one of the {total} slots")
+        return slot
+
+    def _number(self, value: Json, least: float = -MAX_MARK) -> float:
+        """A finite number."""
+        if not _is_mark(value) or value < least:
+            raise self.error(f"a program cannot hold {show(value)}")
+        return float(value)
 
     # -- tables ----------------------------------------------------------------------------------
 

@@ -192,12 +192,13 @@ class Timeline:
     def film(self, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Timeline:
         """Make a film of a kernel that reads the pages of this run's last state.
 
-        The film is a run with one step for each load of keys. ``reads`` is the result of
-        ``kernels.xray.reads(trace)``. ``names`` are the sequences of the batch, in the order of its
-        queries; the default is the tables of the last state, in their order. With several KV cache
-        groups they are the tables that the kernel reads, "r1@0". The player highlights
-        the slots that a step reads, and shows how m, l and acc change. UsageError for a query
-        without a name, or a slot outside the first pool.
+        The film is a run with one step for each load: in it all programs load their next keys.
+        ``reads`` is the result of ``kernels.xray.reads(trace)``. ``names`` are the sequences of the
+        batch, in their order; the default is the tables of the last state. With several KV cache
+        groups they are the tables that the kernel reads, "r1@0". The player draws each program
+        with the blocks that it loads, the weights of all its keys so far, m and l. Numbers keep
+        six digits. The last step compares the output. UsageError for a sequence without a name, or
+        a slot outside the first pool.
         """
         log = film(self.at(-1), reads, names)
         notes = replace(self.notes, questions=(), opens=None, clock=())

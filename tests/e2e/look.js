@@ -342,8 +342,31 @@ function lit(block) {
 }
 
 const shades = () => all(".ps-cell .lit").map((rect) => rect.getAttribute("class"));
-const dials = () =>
-  all(".ps-dial").map((d) => [d.textContent.trim(), d.querySelector("meter").value]);
+
+// The programs of a kernel: where each is drawn, what is written in it, how high its bars are.
+function programs() {
+  const within = (frame, css) => all(css).filter((node) => {
+    const [x, y] = middle(node);
+    return x > frame.left && x < frame.right && y > frame.top && y < frame.bottom;
+  });
+  return all(".ps-stage .program").map((node) => {
+    const frame = box(node), heights = within(frame, ".bar").map((bar) => box(bar).height);
+    return { top: frame.top, bottom: frame.bottom, left: frame.left, heights,
+      texts: said(within(frame, ".ps-stage text")), outlined: within(frame, ".traced").length > 0 };
+  });
+}
+
+// The blocks whose cells an element of this kind lies around.
+const around = (css) => all(css).map(box).flatMap((r) => all(".ps-cell").filter((cell) => {
+  const [x, y] = middle(cell.querySelector(".edge"));
+  return x > r.left && x < r.right && y > r.top && y < r.bottom && r.height < 60;
+})).map((cell) => +cell.dataset.block);
+
+// Where the lines from the pages come down: those of a table from a page are one.
+const trunks = () => [...new Set(all(".ps-stage .wire").map((way) => /H([\d.]+)V/.exec(way.getAttribute("d"))[1]))];
+
+// Where the lines from the pages end: at the left of the programs.
+const arrived = () => all(".ps-stage .plug").map((plug) => box(plug).right);
 const words = (block) => said(all(`.ps-cell[data-block="${block}"] text`));
 const traced = () => all(".ps-stage .traced").length;
 const lines = () => all(".ps-lines tr").map((tr) => said([...tr.children]));

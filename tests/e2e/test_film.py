@@ -1,90 +1,196 @@
-"""An x-ray as a film: what a program reads lights up, and m, \u2113 and acc move."""
+"""A kernel at work: its programs beside the pool, what they load, and what they hold after it.
 
+What is drawn is compared with a softmax over all scores so far: not with the player's own steps.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pagesim
 from tests.e2e.browser import Page
 from tests.e2e.test_themes import hard_to_read
-from tests.timeline.test_film import READS, story
+from tests.timeline.test_film import READS, Read, story
+
+HEADS, SIZE = 4, 4
+SCORES = np.random.default_rng(0).normal(0, 2, (2, HEADS, 9))
+LENGTHS = (9, 6)
+TABLES = ([0, 2, 3], [0, 1])
 
 
-def test_a_film(page: Page) -> None:
-    run: pagesim.Timeline = story().run.film(READS)
-    page.show(run, 1)
-    assert (page.look("lit", 0), page.look("lit", 1)) == (2, 0)
-    assert page.look("shades") == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
-    assert page.look("dials") == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
+def batch() -> pagesim.Story:
+    """Two sequences of 9 and 6 tokens that share their first block."""
+    found = pagesim.Story(gpu_blocks=8, block_size=SIZE)
+    one = found.arrive("one two three four five")
+    two = one.fork()
+    one.write("six seven eight nine")
+    two.write("zero")
+    assert ([*one.block_ids], [*two.block_ids]) == TABLES
+    return found
+
+
+def held(seq: int, head: int, first: int, last: int) -> tuple[NDArray[np.float64], float, float]:
+    """Weights, m and l of the keys ``first`` … ``last - 1`` of a sequence, all at once."""
+    scores = SCORES[seq, head, first:last]
+    weights = np.exp(scores - scores.max())
+    return weights, float(scores.max()), float(weights.sum())
+
+
+def reads(heads: int = HEADS) -> Iterator[Read]:
+    """A kernel with a program for each head of each sequence: a block a load."""
+    for seq, head in product(range(2), range(heads)):
+        for load, block in enumerate(TABLES[seq], 1):
+            first, last = SIZE * (load - 1), min(SIZE * load, LENGTHS[seq])
+            weights, m, l = held(seq, head % HEADS, 0, last)  # noqa: E741
+            slots = [SIZE * block + place for place in range(last - first)]
+            error = 3e-8 if last == LENGTHS[seq] else None
+            now = weights[first:].tolist()
+            yield Read((seq, head), load, seq, 0, head, slots, now, m, l, 1.0, error)
+
+
+def partitions() -> Iterator[Read]:
+    """The same for the first sequence, with a program for each block, two heads in each."""
+    for head in range(2):
+        parts = [held(0, head, first, min(first + SIZE, 9)) for first in (0, 4, 8)]
+        for part, (weights, m, l) in enumerate(parts):  # noqa: E741
+            slots = [SIZE * TABLES[0][part] + place for place in range(len(weights))]
+            yield Read((0, 0, part), 1, 0, 8, head, slots, weights.tolist(), m, l, 1.0)
+        _, m, total = held(0, head, 0, 9)
+        weights = np.exp([part[1] - m for part in parts])
+        yield Read((0, head), 2, 0, 8, head, [], weights.tolist(), m, total, 1.0, 1e-8)
+
+
+def check_bars(heights: list[float], weights: NDArray[np.float64], full: float) -> None:
+    """The bars are as high as the weights: on one scale, on which ``full`` is 1."""
+    assert len(heights) == len(weights)
+    assert heights == pytest.approx([full * weight for weight in weights], abs=1.2)
+
+
+def test_each_step_is_the_softmax_so_far(page: Page) -> None:
+    """Also of the keys of earlier loads: where m rises their bars shrink."""
+    page.show(batch().run.film(reads()))
+    assert not any(program["heights"] for program in page.look("programs"))
+    rose = 0
+    for step in (1, 2, 3, 4):
+        page.go(step)
+        drawn = page.look("programs")
+        assert len(drawn) == 8
+        full = max(height for program in drawn for height in program["heights"])
+        for program, (seq, head) in zip(drawn, product(range(2), range(HEADS)), strict=True):
+            weights, m, l = held(seq, head, 0, min(SIZE * step, LENGTHS[seq]))  # noqa: E741
+            check_bars(program["heights"], weights, full)
+            said = program["texts"]
+            rises = 1 < step <= len(TABLES[seq]) and m > held(seq, head, 0, SIZE * (step - 1))[1]
+            arrow = " \u2191" if rises else ""
+            assert f"{m:.2f}{arrow}" in said and f"{l:.2f}" in said
+            assert f"s{seq} \u00b7 head {head}" in said
+            rose += rises
+    assert rose >= 3, "the scores are such that m rises"
+    assert "less than 1e-7" in page.text(".ps-stage") and page.console() == []
+
+
+def test_programs_meet_in_a_page(page: Page) -> None:
+    """Block 0 is both sequences': eight programs load it, and its frame is drawn once."""
+    page.show(batch().run.film(reads()), 1)
+    assert page.look("around", ".over .frame") == [0]
+    assert len(page.look("arrived")) == 8 and len(page.look("trunks")) == 2
+    page.go(2)
+    assert sorted(page.look("around", ".over .frame")) == [1, 2]
+    lefts = {round(program["left"]) for program in page.look("programs")}
+    assert {round(right) for right in page.look("arrived")} == lefts, "the lines end at programs"
+    page.go(3)
+    assert (page.look("around", ".over .frame"), len(page.look("arrived"))) == ([3], 4)
+    caption = page.text(".ps-caption")
+    assert "4 programs of s0 read 1 key from block 3" in caption and "s1" not in caption
+
+
+def test_what_is_pointed_at_is_outlined(page: Page) -> None:
+    page.show(batch().run.film(reads()), 2)
+    page.look("pointAt", page.all(".ps-stage .program")[1], None, 40)
+    assert [p["outlined"] for p in page.look("programs")] == [i == 1 for i in range(8)]
+    assert page.look("around", ".trace .traced") == [2]
+    assert page.look("traced") == 3, "the program, its page, and the entry of its table"
+    said = page.text(".ps-detail")
+    _, m, _ = held(0, 1, 0, 8)
+    assert (
+        "block 2" in said and f"six {held(0, 1, 0, 8)[0][5]:.2f}" in said and f"m {m:.2f}" in said
+    )
+    page.look("pointAt", page.one('.ps-cell[data-block="1"] .edge'), None, 5)
+    assert [p["outlined"] for p in page.look("programs")] == [i >= 4 for i in range(8)]
+    assert "4 programs read it now: s1 \u00b7 head 0" in page.text(".ps-detail")
+
+
+def test_a_program_can_be_focused(page: Page) -> None:
+    page.show(batch().run.film(reads()), 2)
+    page.js("document.querySelectorAll('.ps-stage .program')[6].focus()")
+    assert [p["outlined"] for p in page.look("programs")] == [i == 6 for i in range(8)]
+    assert "head 2: load 2 of 2: block 1" in page.text(".ps-detail")
+    page.key("ARROW_RIGHT", ".ps-stage .program")
+    assert page.step == 3
+    assert page.console() == [] and len(page.all('.ps-cell[tabindex="0"]')) == 1, "as before"
+
+
+def test_older_bars_shrink_before_the_eyes(page: Page) -> None:
+    """While it moves nothing else is said; for those who want no motion all is there at once."""
+    page.moving()
+    page.show(batch().run.film(reads()), 1)
+    before = [program["heights"] for program in page.look("programs")]
     page.key("ARROW_RIGHT")
-    assert (page.look("lit", 0), page.look("lit", 1)) == (0, 1)
-    assert page.look("dials")[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
-    assert "program (0, 0), head 1 reads 1 key" in page.text(".ps-caption")
-    assert page.console() == []
+    page.look("toTheBegin")
+    begun = [program["heights"] for program in page.look("programs")]
+    for old, new in zip(before, begun, strict=True):
+        assert new[: len(old)] == pytest.approx(old, abs=0.5)
+        assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
+    dim = "return getComputedStyle(document.querySelector('.ps-stage .rose').parentNode).opacity"
+    assert page.js(dim) == "0", "the new m is not read beside the old bars"
+    page.go(1)
+    page.still()
+    page.key("ARROW_RIGHT")
+    assert page.js("return document.getAnimations().length") == 0
 
 
-def test_the_reads_of_a_program_have_one_scale(page: Page) -> None:
-    """A weight of 0.02 is pale, although it is the largest of its load."""
-    weak = READS[1]._replace(weights=[0.02])
-    page.show(story().run.film([READS[0], weak]), 2)
-    assert page.look("shades") == ["lit lit-0"]
-    page.show(story().run.film([READS[0], weak._replace(head=2)]), 2)
-    assert page.look("shades") == ["lit lit-4"], "another head has a scale of its own"
+def test_partitions_and_their_reduction(page: Page) -> None:
+    page.show(batch().run.film(partitions(), [0]), 1)
+    drawn = page.look("programs")
+    assert [len(program["heights"]) for program in drawn] == [8, 8, 2, 0, 0]
+    assert len(page.look("trunks")) == 3
+    full = max(height for program in drawn for height in program["heights"])
+    page.go(2)
+    drawn = page.look("programs")
+    for head, merge in enumerate(drawn[3:]):
+        whole, m, total = held(0, head, 0, 9)
+        of = [
+            p["heights"][head * len(p["heights"]) // 2 :][: len(p["heights"]) // 2] for p in drawn
+        ]
+        check_bars([height for part in of[:3] for height in part], whole, full)
+        assert f"{m:.2f}" in merge["texts"] and f"{total:.2f}" in merge["texts"]
+        assert len(merge["heights"]) == 3
+    assert len(page.look("arrived")) == 2 and page.look("around", ".over .frame") == []
 
 
-def test_only_the_words_of_the_reader_are_shaded(page: Page) -> None:
-    """A shared block is in two tables; one of them is read through."""
-    found = story()
-    found.writers[0].fork()
-    page.show(found.run.film(READS), 1)
-    css = ".ps-stage .under .lit[height='17']"
-    heads = page.look("boxes", ".ps-stage .name")
-    assert [head["says"] for head in heads] == ["s0: 3 tokens", "s1: 3 tokens"]
-    shaded = page.look("boxes", css)
-    assert len(shaded) == 2
-    assert all(heads[0]["y"] < shade["y"] < heads[1]["y"] for shade in shaded)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_shade_keeps_the_colour_of_its_sequence(page: Page, theme: str) -> None:
-    """It is paler the less it counts, never of another hue, and its words stay readable."""
-    page.dark(theme == "dark")
-    run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention")
-    page.show(run, 1)
-    looks = page.js("""
-        return [...document.querySelectorAll('.ps-stage :is(.lit, .rest)')].map((node) => {
-          const look = getComputedStyle(node);
-          return [look.fill, look.stroke, +look.opacity];
-        })""")
-    paper = page.js("return getComputedStyle(document.body).backgroundColor")
-    assert {look[0] for look in looks} == {paper} and {look[1] for look in looks} == {"none"}
-    assert len({look[2] for look in looks}) > 2
-    assert hard_to_read(page) == []
-    bars = [bar["right"] - bar["left"] for bar in page.look("boxes", ".ps-cell .weight")]
-    assert bars[0] < bars[2] < bars[1]
-
-
-def test_a_word_names_the_program_that_reads_it(page: Page) -> None:
-    page.show(story().run.film(READS), 1)
-    page.look("pointAt", page.one('.ps-cell[data-block="0"] .edge'), None, 5)
-    assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")
-
-
-def test_attention_shades_the_words(page: Page) -> None:
-    run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention of s0, layer 1")
-    page.show(run, 1)
-    assert page.look("shades") == ["lit lit-1", "lit lit-4", "lit lit-2"]
-    said = "attention of s0, layer 1: most of it, 0.7, on block 0."
-    assert page.text(".ps-caption").endswith(said)
-    stage = page.text(".ps-stage")
-    assert "shaded: attention of s0, layer 1" in stage and "0.7" in stage
+def test_those_without_room_are_counted(page: Page) -> None:
+    page.show(batch().run.film(reads(heads=40)), 1)
+    drawn = len(page.look("programs"))
+    assert 8 <= drawn < 20 and f"and {80 - drawn} more programs" in page.text(".ps-stage")
     page.choose(0)
-    assert page.text(".ps-detail").endswith(" attention of s0, layer 1: 0.1, 0.6.")
-    below = page.js("""
-        const [word] = [...document.querySelectorAll('.ps-cell[data-block="0"] text')].slice(1);
-        const [shade] = document.querySelectorAll('.ps-cell[data-block="0"] .lit');
-        return Boolean(shade.compareDocumentPosition(word) & Node.DOCUMENT_POSITION_FOLLOWING);""")
-    assert below, "a word is written over its shade"
-    page.go(0)
-    assert page.look("shades") == []
+    assert "80 programs read it now" in page.text(".ps-detail")
+
+
+@pytest.mark.parametrize("width", [360, 400, 768, 1000, 1400, 1920])
+def test_everything_can_be_read(page: Page, width: int) -> None:
+    page.size(width, 1000)
+    for number, film in enumerate((reads(), partitions(), READS)):
+        run = (story() if number == 2 else batch()).run.film(film)
+        page.show(run)
+        assert page.look("overlapsAt", list(range(len(run) + 1))) == []
+        assert page.look("smallestText") >= 11
+        for dark in (False, True):
+            page.dark(dark)
+            page.themed("dark" if dark else "light")
+            assert hard_to_read(page) == []
 
 
 def test_a_film_has_the_colours_of_its_run(page: Page) -> None:
@@ -95,22 +201,4 @@ def test_a_film_has_the_colours_of_its_run(page: Page) -> None:
         page.show(run, len(run))
         colors = [path.get_attribute("fill") for path in page.all(".ps-cell path")]
         assert "#E69F00" in colors and "#56B4E9" not in colors, name
-
-
-def test_one_mark_at_a_time_shades(page: Page) -> None:
-    """Layers and heads: the reader chooses, and the choice holds at the next step."""
-    found = story()
-    found.writers[0].write("to")
-    run = found.run
-    for step in (1, 2):
-        run.mark(step, {0: 1.0, 1: 0.25}, "layer 0").mark(step, {2: 1.0}, "layer 1")
-    page.show(run, 1)
-    assert page.look("shades") == ["lit lit-4", "lit lit-1"]
-    assert page.one('[data-action="shade-0"]').get_attribute("aria-pressed") == "true"
-    page.click("shade-1")
-    assert (page.look("shades"), page.look("lit", 1)) == (["lit lit-4"], 1)
-    assert "shaded: layer 1" in page.text(".ps-stage")
-    assert page.one('[data-action="shade-1"]').get_attribute("aria-pressed") == "true"
-    page.go(2)
-    assert (page.look("shades"), page.look("lit", 1)) == (["lit lit-4"], 1)
-    assert page.console() == []
+    assert page.one(".ps-stage .bar").get_attribute("fill") == "#E69F00"

@@ -26,6 +26,7 @@ JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
 MODULES = (
     "read",
     "model",
+    "programs",
     "text",
     "reasons",
     "questions",
@@ -45,6 +46,7 @@ MODULES = (
 # One process for all tests: a line asks, a line answers.
 SERVER = """
 import { createInterface } from "node:readline";
+globalThis.FILM = true;
 const modules = await Promise.all(process.argv.slice(2).map((path) => import(path)));
 const player = Object.assign({}, ...modules);
 const open = async (data) => new player.Run(player.parse(await player.unpack(data)));

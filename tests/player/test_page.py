@@ -74,8 +74,17 @@ def test_a_step_takes_few_bytes() -> None:
     head, events = samples.many(2000)
     fixed = len(page_of((samples.header(2, 0, 2, []), [])).encode())
     size = len(page_of((head, events)).encode())
-    assert fixed <= 70_000  # the script and the style; 9,300 of them draw life lines and races
+    assert fixed <= 80_000  # the script and the style; 9,300 of them draw life lines and races
     assert (size - fixed) / len(events) <= 80
+
+
+def test_only_a_page_with_a_film_carries_what_draws_it() -> None:
+    head, events = samples.sharing()
+    reads = samples.event("read", None) | {"reads": [[[0], 0, 0, 0, [0], [1], 0, 1, 1]]}
+    plain, film = (page_of((head | {"events": 2}, [events[0], e])) for e in (events[1], reads))
+    scripts = [Document(html).texts["template"][1] for html in (plain, film)]
+    assert scripts == [made.packed_script(), made.packed_script(made.FILM)]
+    assert len(film) - len(plain) > 2_000
 
 
 @pytest.mark.parametrize("sample", ["sharing", "caching", "hostile"])

@@ -11,13 +11,16 @@ from tests.timeline.runs import reloaded
 
 class Read(NamedTuple):
     program: tuple[int, ...]
-    row: int
+    load: int
+    seq: int
+    query: int
     head: int
-    slots: list[int]
+    slots: list[int | None]
     weights: list[float]
     m: float
     l: float  # noqa: E741
     acc: float
+    error: float | None = None
 
 
 def story() -> pagesim.Story:
@@ -27,28 +30,56 @@ def story() -> pagesim.Story:
 
 
 READS = [
-    Read((0, 0), 0, 1, [0, 1], [1.0, 0.25], 1.5, 1.25, 2.0),
-    Read((0, 0), 0, 1, [2], [0.5], 1.5, 1.75, 2.5),
+    Read((0, 0), 1, 0, 2, 0, [0, 1], [1.0, 0.25], 1.5, 1.25, 2.0),
+    Read((0, 0), 2, 0, 2, 0, [2], [0.5], 1.5, 1.75, 2.5, 3e-8),
+    Read((0, 1), 1, 0, 2, 1, [0, 1], [0.5, 1.0], 0.5, 1.5, 1.0),
+    Read((0, 1), 2, 0, 2, 1, [2], [1.0], 2.5, 1.2, 2.5, 7e-8),
 ]
+"""Two heads of one query, as an x-ray gives them: program by program."""
 
 
-def test_a_step_a_read(tmp_path: Path) -> None:
+def test_a_step_is_a_load_of_all_programs(tmp_path: Path) -> None:
     run = story().run
     film = run.film(READS)
-    assert [event.caption for event in film] == [
-        "s0: program (0, 0), head 1 reads 2 keys from block 0; now m 1.5, \u2113 1.25, |acc| 2.",
-        "s0: program (0, 0), head 1 reads 1 key from block 1; now m 1.5, \u2113 1.75, |acc| 2.5.",
+    assert [event.kind for event in film] == ["read", "read", "output"]
+    assert [event.caption for event in film][:2] == [
+        "2 programs of s0 read 2 keys from block 0.",
+        "2 programs of s0 read 1 key from block 1.",
     ]
-    assert film[1].marks[0].numbers == ((2, 0.5),)
+    assert "below 1e-7" in film[2].caption
+    for step, load in enumerate((READS[0::2], READS[1::2])):
+        held = [(it.program, it.head, it.slots, it.weights, it.m, it.l) for it in film[step].reads]
+        assert held == [
+            (it.program, it.head, tuple(it.slots), tuple(it.weights), it.m, it.l) for it in load
+        ]
+    assert film[1].marks[0].numbers == ((1, 2.0),), "two programs read block 1"
     assert film.notes.tokens == run.notes.tokens
     assert run.annotate(opens=1).film(READS).notes.opens is None, "its steps are others"
-    assert reloaded(film, tmp_path / "film.jsonl.gz").at(-1) == run.at(-1)
+    again = reloaded(film, tmp_path / "film.jsonl.gz")
+    assert again.at(-1) == run.at(-1) and again[2].difference == film[2].difference == 1e-7
+    assert [event.reads for event in again] == [event.reads for event in film]
+
+
+def test_a_reduction_and_a_new_token(tmp_path: Path) -> None:
+    new = READS[0]._replace(slots=[None], weights=[1.0])
+    merge = READS[0]._replace(load=2, slots=[], weights=[1.0, 0.5])
+    film = reloaded(story().run.film([new, merge]), tmp_path / "film.jsonl")
+    assert [event.kind for event in film] == ["read", "reduce"]
+    assert "the new token's key" in film[0].caption and "2 partitions of s0" in film[1].caption
+    assert (film[0].reads[0].slots, film[1].reads[0].slots) == ((None,), ())
+
+
+@pytest.mark.parametrize("number", [0.123456789, 1e-9 / 3, -12345678.9])
+def test_numbers_are_the_same_on_all_processors(number: float) -> None:
+    """Their last digits are not kept."""
+    (one, two) = (READS[0]._replace(m=number * (1 + tiny)) for tiny in (1e-14, -1e-14))
+    assert story().run.film([one])[0].reads == story().run.film([two])[0].reads
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"row": 1}, "row 1 has no name: the rows are s0"),
+        ({"seq": 1}, "row 1 has no name: the rows are s0"),
         ({"slots": [0, 8]}, "slot 8 is outside the pool, which has 8"),
     ],
 )

@@ -207,10 +207,10 @@ def test_a_request_is_found_by_its_name_and_by_its_tables(tmp_path: Path) -> Non
 def test_a_film_has_the_slots_of_the_blocks_that_are_drawn(tmp_path: Path) -> None:
     """The kernel of group 1 counts two slots a block; a block is drawn with four."""
     run = pagesim.load(write(tmp_path / "x.jsonl", file()))
-    reads = [Read((0, 0), 0, 0, [4, 5], [1.0, 0.5], 1.0, 1.0, 1.0)]
+    reads = [Read((0, 0), 1, 0, 1, 0, [4, 5], [1.0, 0.5], 1.0, 1.0, 1.0)]
     film = run.film(reads, names=["a@1"])
-    assert film[0].marks[0].numbers == ((8, 1.0), (9, 0.5)) and "block 2" in film[0].caption
-    assert run.film(reads, names=["a@0"])[0].marks[0].numbers == ((4, 1.0), (5, 0.5))
+    assert film[0].reads[0].slots == (8, 9) and "block 2" in film[0].caption
+    assert run.film(reads, names=["a@0"])[0].reads[0].slots == (4, 5)
     for names, why in ((None, "name the tables"), (["a"], "a is no table of one of 3 groups")):
         with pytest.raises(pagesim.UsageError, match=why):
             run.film(reads, names=names)

@@ -115,6 +115,11 @@ def test_every_value_of_a_small_file_replaced(wrong: Any, tmp_path: Path) -> Non
         "queues": [["enter", "waiting", 0, "a", 1], ["leave", "waiting", 0, "a"]],
         "scheduled": [["a", 1, 7, True], ["b", None, 1, False]],
         "marks": [["weight", "slots", [[0, 0.5], [11, 1]]], ["read", "blocks", [[5, 2]]]],
+        "reads": [
+            [[0, 1], "s", 0, 1, [0, None], [1, 0.5], 0.5, 1.5, 2],
+            [[0], "s", 0, 1, [], [1, 0.5], 0.5, 1.5, 2],
+        ],
+        "difference": 1e-7,
     }
     lines = small(event)
     assert try_to_load(write(tmp_path / "x.jsonl", lines)) == ""
@@ -197,6 +202,7 @@ def test_deep_nesting(tmp_path: Path) -> None:
         {"event": "e", "effects": [["share", 0], ["unshare", 0]] * 100},
         {"event": "e", "opened": [["t", [1] * 1000]], "closed": ["t"]},
         {"event": "e", "marks": [["m", "slots", [[0, 1]] * 100]]},
+        {"event": "e", "reads": [[[0], "s", 0, 0, [0], [1], 0, 1, 1]] * 10},
         {"event": "e", "tables": [["s", 0, [0]]] * 100},
         {"event": "e", "opened": [["t", []]], "closed": ["t"]},
         {"event": "e", "called": "c", "error": "e" * 1000},

@@ -9,7 +9,7 @@ import { Panel } from "./panel.js";
 import { fromAddress, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { isCount } from "./read.js";
 import { describeBlock, groupText, nameText, plural, short } from "./text.js";
-import { Motion, PACES } from "./motion.js";
+import { CLICK, Motion, PACES } from "./motion.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { When } from "./when.js";
@@ -69,7 +69,7 @@ export class Player {
     root.dataset.upright = this.stage.layout.narrow;
     this.when = new When(this, units);
     panel.picture.replaceChildren(this.stage.node);
-    panel.course.replaceChildren(this.when.node);
+    panel.course.replaceChildren(...(run.programs.length ? [] : [this.when.node])); // a kernel writes nothing
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
     panel.reserve();
     if (this.shown) {
@@ -135,8 +135,9 @@ export class Player {
 
   /** Play the beats of the step that was made. */
   move() {
-    const pace = this.timer ? this.speed : undefined;
-    this.lasts = this.motion.play(this.motion.of(PACES[pace ?? 3][1]), pace);
+    const pace = this.timer ? this.speed : CLICK;
+    this.lasts = this.motion.play(this.motion.of(PACES[pace][1]), pace);
+    this.stage.kernel?.play(PACES[pace][0]);
   }
 
   /** What led to the step that is shown. */
@@ -239,6 +240,10 @@ export class Player {
         + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
+    const { kernel } = this.stage;
+    if (kernel && what?.program) text = kernel.words(what, this.event, this.label);
+    else if (kernel && what && "block" in what) text += kernel.words(what, this.event, this.label);
+    kernel?.light(hit);
     const found = hit?.word ? follow(this.state, hit.word) : null;
     if (found) text = `${wayOf(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);

@@ -177,6 +177,10 @@ export function partly(s, event, step) {
   for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
   for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
   if (s.groups.several) for (const [name, , ids] of event.tables) s.gather(name, list(ids, "a table's ids"));
+  for (const [, name, , , slots] of event.reads) {
+    s.table(name);
+    for (const slot of slots) if (slot !== null) s.block(Math.floor(slot / s.blockSize));
+  }
   for (const effect of event.effects) {
     const [kind, b, ...rest] = effect;
     const doing = EFFECTS.get(kind)?.apply ?? wrong(`unknown effect ${JSON.stringify(kind)}`);

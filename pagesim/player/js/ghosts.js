@@ -41,7 +41,8 @@ export class Ghosts {
    * `after` say. Returns what ends with the beat.
    * @param {Beat} a @param {Beat} b @param {Spots} before @param {Spots} after */
   play(a, b, before, after, duration, back) {
-    Object.assign(this, { before, after, duration, back, live: back ? after : before, left: MOST });
+    this.begin(duration, back);
+    Object.assign(this, { before, after, live: back ? after : before });
     const { effects, tables, queues } = a.part,
       lists = effects.filter(isListed),
       written = effects.filter((effect) => effect[0] === "write" && !isPromise(a.state, effect));
@@ -58,6 +59,15 @@ export class Ghosts {
     for (const effect of written.sort((one, other) => one[4] - other[4])) this.write(b.state, effect);
     for (const [what, , , request] of queues) if (what === "enter") this.step(request, b.state);
     return this.run(this.node, { opacity: [1, 1] });
+  }
+
+  begin(duration, back = false) {
+    Object.assign(this, { duration, back, left: MOST });
+  }
+
+  /** All of them go when they have arrived. */
+  end() {
+    this.run(this.node, { opacity: [1, 1] }).onfinish = () => this.clear();
   }
 
   /** @param {Keyframe[] | PropertyIndexedKeyframes} frames @param {KeyframeAnimationOptions} more */

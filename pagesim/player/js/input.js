@@ -27,9 +27,11 @@ export function listen(player) {
     const hit = hitOf(player, event),
       { stage } = player;
     if (!hit) return;
-    stage.cells.at[stage.focused].g.setAttribute("tabindex", -1);
-    stage.focused = hit.block;
-    event.target.setAttribute("tabindex", 0);
+    if ("block" in hit) {
+      stage.cells.at[stage.focused].g.setAttribute("tabindex", -1);
+      stage.focused = hit.block;
+      event.target.setAttribute("tabindex", 0);
+    }
     player.word = null;
     player.hover(hit);
     event.target.setAttribute("aria-label", player.panel.detail.textContent);

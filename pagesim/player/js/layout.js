@@ -1,6 +1,8 @@
 // Where everything is, in units of the picture: decided once for a run and a width, so that
 // nothing jumps from step to step.
 
+import { filmOf } from "./programs.js";
+
 export const WIDE = 1000,
   NARROW = 400; // a page that is drawn larger, and a phone held upright: else one unit is a pixel
 const PHONE = 600,
@@ -19,6 +21,8 @@ const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
+const POOL = 310, // the room of a pool beside the programs that read it
+  GUTTER = 22; // for lines to them, where they are above it
 const MORE = 24; // with a second tier
 const STAGE = 456,
   SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
@@ -155,16 +159,19 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const per = run.perChunk,
     stacked = narrow || per > 0; // the second tier lies below the GPU, one level lower
   const contiguous = header.lists[0]?.[1] === "sorted";
-  const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
+  const lists = run.programs.length ? [] : header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8;
-  const legend = narrow
-    ? Math.max((132 * NARROW) / width, 64)
-    : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
+  const legend = run.programs.length
+    ? 0
+    : narrow
+      ? Math.max((132 * NARROW) / width, 64)
+      : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
   const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
-  const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
+  const full =
+    !several && !contiguous && !run.programs.length && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
   if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32],
@@ -177,14 +184,15 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     rows = several ? most.requests : most.tables;
   const beside = Math.min(narrow ? (several ? 400 : 260) : room, Math.max(rows, 4) * line + under);
   const lines = Math.max(Math.floor((beside - under) / line), 1);
+  const last = contiguous ? gpu * size : gpu + cpu,
+    digits = Math.max(10, `${last}`.length * 8 - 4);
+  // Where programs are drawn they take the place of the tables, of the lists and of the legend.
+  const film = FILM ? filmOf(run, width, narrow, narrow ? MARGIN + GUTTER : MARGIN + digits + POOL + 44, HEAD) : null;
   // It stands below a request where there is room for both, or in its place.
   const alone = lookupHeight(run) + 20,
     asks = run.lookups ? Math.max(alone, Math.min(alone + line, room)) : 0;
-  const tables = full ? height : Math.max(Math.min(rows, lines) * line + under, asks);
-
-  const last = contiguous ? gpu * size : gpu + cpu,
-    digits = Math.max(10, `${last}`.length * 8 - 4);
-  const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36),
+  const tables = film ? film.height : full ? height : Math.max(Math.min(rows, lines) * line + under, asks);
+  const poolsX = film ? MARGIN + digits + (narrow ? GUTTER : 0) : narrow ? MARGIN + digits : left + (full ? 62 : 36),
     between = cpu && !stacked ? 34 : 0;
   const asked = {
     gpu,
@@ -197,10 +205,10 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     stacked,
     per,
     between,
-    room: width - MARGIN - poolsX,
+    room: film && !narrow ? POOL : width - MARGIN - poolsX,
     height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0),
   };
-  const cell = (contiguous && stretch(asked)) || ((full || several) && !per && strips(asked)) || boxes(asked);
+  const cell = (contiguous && stretch(asked)) || ((full || several || film) && !per && strips(asked)) || boxes(asked);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
@@ -237,6 +245,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     height: HEAD + body + below + legend,
     several,
     per,
+    film,
     lanes: several ? lanesOf(run, left, narrow) : { x: 0, unit: 0, room: 0 },
     em: narrow ? 7.4 : several || per || !far ? 6.4 : 5.6, // the width of a letter of the legend
     far,

@@ -3,10 +3,10 @@
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
- * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js);
- * beats.js, motion.js and ghosts.js show a step as it happens, and controls.js knows what is shown; panel.js
- * is what stands around the picture, input.js what a reader does with it. A page contains all of them as one
- * script: bundle/player.js, made by `make web`.
+ * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js, of a
+ * kernel that reads programs.js and kernel.js); beats.js, motion.js and ghosts.js show a step as it happens, and
+ * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader does with
+ * it. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:

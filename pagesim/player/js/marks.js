@@ -1,24 +1,17 @@
 // Marks: the numbers that an event puts on blocks or slots, such as attention weights.
 
-import { isCount } from "./read.js";
+import { isCount, isNumber } from "./read.js";
 
-const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const brief = (value) => `${+value.toPrecision(3)}`;
 
-/** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; invalid ones are skipped.
- * @param {PageEvent | null} event */
+/** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; invalid ones are skipped. What programs
+ * read is drawn by kernel.js. @param {PageEvent | null} event @returns {Mark[]} */
 export const marksOf = (event) =>
-  (event?.marks ?? []).map(([name, on, pairs]) => ({
+  (event?.reads.length ? [] : (event?.marks ?? [])).map(([name, on, pairs]) => ({
     name: String(name),
     on: on === "slots" ? "slots" : "blocks",
     numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
   }));
-
-/** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
-export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
-
-/** The marks of an event that shade slots or blocks: one at a time. @param {PageEvent | null} event */
-export const shadesOf = (event) => marksOf(event).filter((mark) => !isDial(mark));
 
 /** Block → what a mark says about it: the sum over its slots, or its own number. @param {Mark | undefined} mark */
 export function marked(mark, blockSize) {
@@ -55,21 +48,6 @@ export function litSlots(mark, blockSize, events) {
 export const paleness = (part) => (part === undefined ? "rest" : `lit lit-${Math.round(4 * part)}`);
 /** The ink on such a slot. */
 export const inkOn = (part, ink) => (part >= 0.875 ? ink : "halo");
-
-/** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …].
- * @param {PageEvent | null} event */
-export function dials(event, events) {
-  return marksOf(event)
-    .filter(isDial)
-    .map(({ name, numbers }) => {
-      const all = events.flatMap((one) =>
-        marksOf(one)
-          .filter((mark) => mark.name === name && isDial(mark))
-          .map((mark) => [...mark.numbers.values()][0]),
-      );
-      return { name, number: [...numbers.values()][0], least: Math.min(...all, 0), most: Math.max(...all) };
-    });
-}
 
 /** What the marks of an event say about one block: " attention: 0.25, 0.5." @param {PageEvent | null} event */
 export function markText(event, block, blockSize) {

@@ -2,6 +2,7 @@
 
 import { apply, isLookup } from "./effects.js";
 import { Lives } from "./lives.js";
+import { programsOf } from "./programs.js";
 import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
 
@@ -53,7 +54,8 @@ export class Run {
     const has = (test) => this.events.some(test);
     this.updates = has(({ event }) => event === "update_from_output"); // the output of a step is told
     this.computes = header.state.computed?.length > 0 || has(({ effects }) => effects.some(([e]) => e === "computed"));
-    this.marks = has(({ marks }) => marks.length > 0);
+    this.marks = has(({ marks, reads }) => marks.length > 0 && !reads.length);
+    this.programs = FILM ? programsOf(this.events) : [];
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
   }
 

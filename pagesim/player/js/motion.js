@@ -12,8 +12,8 @@ export const PACES = [
   [0, 0],
   [320, 9],
 ];
-const CLICK = 3,
-  BOUND = 4.5; // a step with more beats than this takes no longer than one with so many
+export const CLICK = 3;
+const BOUND = 4.5; // a step with more beats than this takes no longer than one with so many
 
 export class Motion {
   /** @param {Player} player */

@@ -144,6 +144,7 @@ export class Pair {
     this.place = html("span", { class: "ps-place", "aria-live": "polite" });
     this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
     this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
+    this.lines.hidden = this.differ.hidden = this.players.every(({ run }) => run.programs.length > 0);
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
       ...(this.race ? [this.race.node] : []),
@@ -203,6 +204,7 @@ export class Pair {
 
   /** Move both to one place; a run that is over stays at its end. */
   go(step) {
+    const next = step === this.step + 1;
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
@@ -222,6 +224,7 @@ export class Pair {
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
+      if (next) player.stage.kernel?.play();
     });
     const { rows, differing } = linesOf(this.tallies, at);
     this.lines.replaceChildren(...rows);

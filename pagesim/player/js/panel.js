@@ -5,7 +5,7 @@ import { forRouters } from "./heard.js";
 import { button, html } from "./html.js";
 import { begins, jobText } from "./jobs.js";
 import { roundInWords } from "./rounds.js";
-import { dials, shadesOf } from "./marks.js";
+import { marksOf } from "./marks.js";
 import { shares } from "./occupancy.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
@@ -278,7 +278,6 @@ export class Panel {
         );
       }),
       ...this.shades(event),
-      ...this.dials(event),
     );
     for (const words of [wayOf(event), forRouters(run, event, state)]) {
       if (words) this.changes.append(html("span", {}, words));
@@ -289,7 +288,7 @@ export class Panel {
    * @param {PageEvent | null} event */
   shades(event) {
     const { player } = this,
-      shades = shadesOf(event),
+      shades = marksOf(event),
       shown = shades.indexOf(shades[player.shade] ?? shades[0]);
     return shades.map(({ name, on, numbers }, i) => {
       const text = `${name}: on ${plural(numbers.size, on.slice(0, -1))}`;
@@ -308,17 +307,5 @@ export class Panel {
             text,
           );
     });
-  }
-
-  /** @param {PageEvent | null} event */
-  dials(event) {
-    return dials(event, this.player.run.events).map(({ name, number, least, most }) =>
-      html(
-        "label",
-        { class: "ps-dial" },
-        `${name} ${number.toPrecision(3)} `,
-        html("meter", { min: least, max: Math.max(most, least + 1e-9), value: number }),
-      ),
-    );
   }
 }

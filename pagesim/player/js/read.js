@@ -11,6 +11,7 @@ export const wrong = (text) => {
 };
 export const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
 export const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
+export const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
 export const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is not a list`));
 export const message = (error) => (error instanceof Error ? error.message : String(error));
 
@@ -107,11 +108,27 @@ function checkHeader(header) {
   return header;
 }
 
+/** What a program of a kernel holds: FORMAT.md. */
+function checkRead(row, what) {
+  const [program, name, query, head, slots, weights, ...held] = list(row, what),
+    fits =
+      list(program, what).every(isCount)
+      && isName(name)
+      && [query, head].every(isCount)
+      && list(slots, what).every((slot) => slot === null || isCount(slot))
+      && list(weights, what).every(isNumber)
+      && weights.length > 0
+      && [0, weights.length].includes(slots.length)
+      && held.length === 3
+      && held.every(isNumber);
+  if (!fits) wrong(`${what} are not what a program holds`);
+}
+
 function checkEvent(event, number) {
   if (typeof event.event !== "string") wrong(`line ${number}: "event" is not a string`);
   event.of = isName(event.of) ? event.of : null;
   event.caption = typeof event.caption === "string" ? event.caption : "";
-  for (const key of ["effects", "tables", "opened", "tokens", "closed", "queues", "scheduled", "marks"]) {
+  for (const key of ["effects", "tables", "opened", "tokens", "closed", "queues", "scheduled", "marks", "reads"]) {
     event[key] = list(event[key] ?? [], `line ${number}: "${key}"`);
   }
   for (const row of event.effects) list(row, `line ${number}: an effect`);
@@ -119,6 +136,8 @@ function checkEvent(event, number) {
   for (const row of event.queues) list(row, `line ${number}: "queues"`);
   for (const row of event.scheduled) list(row, `line ${number}: "scheduled"`);
   for (const row of event.marks) list(list(row, `line ${number}: "marks"`)[2], `line ${number}: "marks"`);
+  for (const row of event.reads) checkRead(row, `line ${number}: "reads"`);
+  if (!isNumber(event.difference)) delete event.difference;
   event.line = number;
   return event;
 }

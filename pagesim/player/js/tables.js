@@ -25,6 +25,10 @@ const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 /** @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
+  if (stage.kernel) {
+    stage.kernel.draw(state, event);
+    return;
+  }
   if (stage.layout.several) {
     const asks = roundsOf(event).length > 0;
     const height = stage.layout.tables - (asks ? lookupHeight(stage.run) : 0);

@@ -6,8 +6,9 @@ import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
 import { Ghosts } from "./ghosts.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
+import { Kernel } from "./kernel.js";
 import { drawLists } from "./lists.js";
-import { litSlots, shadesOf } from "./marks.js";
+import { litSlots, marksOf } from "./marks.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
 import { patterns } from "./pool.js";
 import { drawQueues } from "./queues.js";
@@ -53,6 +54,7 @@ export class Stage {
     this.under = new Layer(this.node, "under");
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
+    this.kernel = FILM && layout.film ? new Kernel(this, layout.film) : null;
     this.traced = new Layer(this.node, "trace");
     this.ghosts = new Ghosts(this);
     this.headings();
@@ -88,21 +90,23 @@ export class Stage {
 
   headings() {
     const { layout, run } = this,
-      { full, left, pools, contiguous, cell } = layout;
+      { full, left, pools, contiguous, cell, film } = layout;
     const put = (x, y, className, text) => {
       this.node.appendChild(svg("text", { x, y, class: className })).textContent = text;
     };
     put(
-      MARGIN,
+      film ? film.x : MARGIN,
       15,
       "heading",
-      layout.several
-        ? "Requests: a block table per group"
-        : full
-          ? "Logical blocks"
-          : contiguous
-            ? "Requests: one row each"
-            : "Sequences: logical blocks \u2192 block table",
+      film
+        ? "The kernel\u2019s programs, one load a step"
+        : layout.several
+          ? "Requests: a block table per group"
+          : full
+            ? "Logical blocks"
+            : contiguous
+              ? "Requests: one row each"
+              : "Sequences: logical blocks \u2192 block table",
     );
     if (full) {
       const {
@@ -161,7 +165,7 @@ export class Stage {
     this.pending = state.pending;
     this.ghosts.clear();
     this.spots.clear();
-    const shades = shadesOf(event);
+    const shades = marksOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
     this.cells.draw(state, owners, view);
@@ -175,7 +179,7 @@ export class Stage {
     arrows(this, event);
     outline(this, changed, view);
     drawMarks(this, state);
-    drawLegend(this, state, event, changed);
+    if (!this.kernel) drawLegend(this, state, event, changed);
     this.under.done();
     this.over.done();
     return state;

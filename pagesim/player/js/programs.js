@@ -1,0 +1,129 @@
+// The programs of a kernel that reads the pages: what each holds after each load, and their order.
+
+import { nameText, plural } from "./text.js";
+
+const MOST = 560; // units: what is drawn of them; the others are counted
+const TABLE = 26; // a block table above the programs that walk it
+const ROW = 20,
+  TITLE = 16,
+  GAP = 6;
+
+/** Smaller first, number by number. */
+const inOrder = (a, b) => a.map((one, i) => one - (b[i] ?? 0)).find((less) => less) ?? 0;
+
+/** The programs in the order of their tables and heads, a reduction behind its partitions.
+ * @param {PageEvent[]} events @returns {Program[]} */
+export function programsOf(events) {
+  const found = new Map(),
+    names = new Map();
+  events.forEach(({ reads }, i) => {
+    for (const [index, name, query, head, slots, weights, m, l] of reads) {
+      const merges = !slots.length,
+        key = `${merges} ${index} ${name}`,
+        of = `${name} ${query} ${head}`;
+      if (!names.has(name)) names.set(name, names.size);
+      if (!found.has(key)) found.set(key, { key, index, name, merges, rows: new Map(), steps: [] });
+      const { rows, steps } = found.get(key);
+      if (!rows.has(of)) rows.set(of, { of, query, head, first: 0, loads: [] });
+      rows.get(of).loads.push({ step: i + 1, slots, weights, m, l });
+      if (!steps.includes(i + 1)) steps.push(i + 1);
+    }
+  });
+  const programs = [...found.values()].map((one) => ({ ...one, part: -1, rows: [...one.rows.values()] })),
+    heads = new Map(); // of a row, where its programs stand
+  programs.sort((a, b) => inOrder(a.index, b.index));
+  for (const { name, rows, merges } of programs) {
+    for (const { of } of merges ? [] : rows) heads.set(of, [names.get(name), rows[0].query, rows[0].head]);
+  }
+  for (const { of, loads } of programs.flatMap(({ merges, rows }) => (merges ? rows : []))) {
+    let part = 0,
+      first = 0;
+    for (const program of programs.filter(({ merges }) => !merges)) {
+      for (const row of program.rows.filter((one) => one.of === of)) {
+        Object.assign(row, { merged: loads[0], first });
+        program.part = part++;
+        first += weightsAt(row, 0).length;
+      }
+    }
+  }
+  const place = ({ rows, merges, index }) => [...(heads.get(rows[0].of) ?? [0, 0, 0]), +merges, ...index];
+  return programs.sort((a, b) => inOrder(place(a), place(b)));
+}
+
+/** The keys of a row in the order of its loads, with their weights at a step relative to the largest score by then:
+ * null for those that are not read yet. @param {ProgramRow} row */
+export function weightsAt({ loads, merged }, step) {
+  const now = merged && merged.step <= step ? merged : loads.findLast((load) => load.step <= step);
+  return loads.flatMap((load) =>
+    load.weights.map((weight, i) => ({
+      slot: load.slots[i],
+      fresh: load.step === step,
+      weight: now && load.step <= step ? weight * Math.exp(load.m - now.m) : null,
+    })),
+  );
+}
+
+/** The blocks that a program loads at a step. @param {Program} program */
+export const blocksAt = ({ rows }, step, size) => [
+  ...new Set(
+    rows
+      .flatMap(({ loads }) => loads.find((load) => load.step === step)?.slots ?? [])
+      .flatMap((slot) => (slot === null ? [] : Math.floor(slot / size))),
+  ),
+];
+
+/** What a program does at a step. @param {Program} program @param {PageEvent | null} event */
+export function doing(program, event, step, size) {
+  const { steps, merges, rows } = program,
+    n = steps.filter((one) => one <= step).length,
+    now = steps.includes(step),
+    blocks = blocksAt(program, step, size).sort((a, b) => a - b),
+    what = blocks.length ? `block${blocks.length > 1 ? "s" : ""} ${blocks.join(", ")}` : "the new token";
+  if (event?.event === "output" && (merges || !rows[0].merged)) return "writes acc \u00f7 \u2113";
+  if (merges) return now ? `merges ${plural(rows[0].loads[0].weights.length, "partition")}` : n ? "done" : "waits";
+  if (now) return `load ${n} of ${steps.length}: ${what}`;
+  if (rows[0].merged && rows[0].merged.step <= step) return "merged";
+  return n < steps.length ? (n ? "sees none of these keys" : "waits") : `done: ${plural(n, "load")}`;
+}
+
+/** Whose it is: "s0 · head 1". @param {Program} program */
+export function titleOf({ name, rows, part, merges }) {
+  const heads = [...new Set(rows.map(({ head }) => head))],
+    which = heads.length > 1 ? `heads ${heads[0]}\u2013${heads.at(-1)}` : `head ${heads[0]}`;
+  const more = merges ? " \u00b7 reduction" : part < 0 ? "" : ` \u00b7 partition ${part}`;
+  return `${nameText(name)} \u00b7 ${which}${more}`;
+}
+
+/** Where the programs are drawn, as many as there is room for; null without any.
+ * @param {Run} run @returns {Film | null} */
+export function filmOf(run, width, narrow, x, top) {
+  if (!run.programs.length) return null;
+  const boxes = [],
+    tables = [];
+  let y = top + (narrow ? 14 : 18);
+  for (const program of run.programs) {
+    const { name, rows } = program,
+      tall = rows.length === 1 && !narrow,
+      head = tables.at(-1)?.name === name ? 0 : TABLE,
+      h = tall ? 34 : TITLE + rows.length * ROW + 2;
+    if (boxes.length && y + head + h > top + MOST) break;
+    if (head) tables.push({ name, y });
+    y += head;
+    boxes.push({ program, y, h, tall });
+    y += h + GAP;
+  }
+  const all = run.programs.flatMap(({ rows }) => rows),
+    loads = all.flatMap((row) => row.loads),
+    keys = Math.max(...all.map((row) => row.first + weightsAt(row, 0).length)),
+    label = narrow ? 112 : Math.min(Math.max(width * 0.19, 160), 190),
+    wide = narrow ? 52 : 66,
+    rest = run.programs.length - boxes.length;
+  return {
+    ...{ x, boxes, tables, rest, keys, label, number: wide, width: width - x },
+    least: Math.min(...loads.map(({ m }) => m), 0),
+    most: Math.max(...loads.map(({ m }) => m), 0.01),
+    sum: Math.max(...loads.map(({ l }) => l), 0.01),
+    end: y + 10,
+    height: y + 34 - top,
+  };
+}
