@@ -27,7 +27,7 @@ LONG = "PAGESIM_LONG" in os.environ
 # Simulating and drawing the others takes some seconds: `make figures` looks at all of them.
 QUICK = ["block_layout", "kv_size", "prefix_hits"] + ["occupancy_timeline"] * LONG
 WORDED = ["batch_size", "memory_waste", "sharing"]
-BY_BROWSER = {"player.png", "player.gif"}  # of README: no part of what is drawn here
+BY_BROWSER = {"player.png", "race.gif", "race_phone.gif"}  # make film takes them
 
 
 @pytest.fixture(scope="module")
