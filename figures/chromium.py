@@ -1,7 +1,7 @@
 """A headless Chromium that takes pictures of a page, driven with the standard library alone.
 
-Chromium reads commands of the Chrome DevTools Protocol from one pipe and answers on another, as JSON
-with a zero byte behind each. Windows cannot give a program such pipes by number, so there is none.
+Chromium reads commands of the Chrome DevTools Protocol from one pipe and answers on another, as
+JSON with a zero byte behind each. Windows cannot give a program such pipes by number, so there is none.
 """
 
 import base64
@@ -41,7 +41,7 @@ def installed() -> str | None:
 class Chromium:
     """One page in a browser without a window: ``with Chromium(path, file, …) as page: page.png()``.
 
-    ``width`` is in CSS pixels, of which each has ``scale`` × ``scale`` pixels in the pictures.
+    ``width`` is in CSS pixels, of which each has ``scale`` squared pixels in the pictures.
     """
 
     def __init__(self, path: str, page: Path, width: int, scale: float, theme: str) -> None:

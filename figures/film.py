@@ -1,4 +1,4 @@
-"""A run, or two, as a moving picture: a GIF for a slide or a chat, made of the player's pictures."""
+"""A run, or two, as a moving picture: a GIF for a slide or a chat, taken of the player."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -44,7 +44,8 @@ def film(
     `run` is a Timeline, its file, or a simulation with record=True: then `steps` are the numbers of
     the steps to show (by default all), each is seen for `seconds` (by default 1), and the last
     three times as long. Or `run` is a `pagesim.compare`: then both go by one clock, in `seconds`
-    (by default 9), and their end is seen for 3 more. The picture has `width` × `scale` pixels.
+    (by default 9), and their end is seen for 3 more. The page is `width` CSS
+    pixels wide, and the picture `scale` times as many.
 
     A film is taken of the player's page in Chromium or Chrome. Where neither is installed, a run
     becomes a film of `block_layout` pictures without motion, and a warning says so; two runs cannot
@@ -58,7 +59,7 @@ def film(
         raise UsageError(f"theme must be light or dark, not {theme!r}")
     if not 200 <= check_int("width", width, 1) <= 2_000 or not 0.5 <= scale <= 4:
         raise UsageError(
-            f"a film is 200 to 2,000 wide, at a scale of 0.5 to 4, not {width}×{scale}"
+            f"a film is 200 to 2,000 wide, at a scale of 0.5 to 4, not {width} at {scale}"
         )
     browser = installed()
     camera = Camera(browser or "", width, scale, theme)

@@ -28,7 +28,8 @@ HIDDEN = (
 HIDE = """(() => { const style = new CSSStyleSheet(); style.replaceSync(%r);
 document.adoptedStyleSheets = [style]; })()"""
 NEXT = """(() => { const player = window.pagesimPlayer, to = %d;
-for (let i = 0; player.step < to && i < 99; i++) document.querySelector('[data-action="next"]').click();
+const next = document.querySelector('[data-action="next"]');
+for (let i = 0; player.step < to && i < 99; i++) next.click();
 const end = one => one.effect.getComputedTiming().endTime;
 window.moving = document.getAnimations().filter(one => isFinite(end(one)));
 moving.forEach(one => one.pause());
