@@ -1,7 +1,7 @@
 """A headless Chromium that takes pictures of a page, driven with the standard library alone.
 
 Chromium reads commands of the Chrome DevTools Protocol from one pipe and answers on another, as
-JSON with a zero byte behind each. Windows cannot give a program such pipes by number, so there is none.
+JSON with a zero byte behind each. Windows cannot give a program such pipes by number.
 """
 
 import base64

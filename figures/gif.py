@@ -29,10 +29,8 @@ def gif(pictures: Iterable[tuple[bytes, int]]) -> bytes:
         sheets[-1].paste(image, (0, 0))
     palette = _palette(sheets)
     first, *rest = [sheet.quantize(palette=palette, dither=Image.Dither.NONE) for sheet in sheets]
-    lasting, out = [time for _, time in shots], BytesIO()
-    first.save(
-        out, "GIF", save_all=True, append_images=rest, duration=lasting, loop=0, optimize=True
-    )
+    times, out = [time for _, time in shots], BytesIO()
+    first.save(out, "GIF", save_all=True, append_images=rest, duration=times, loop=0, optimize=True)
     return out.getvalue()
 
 

@@ -30,7 +30,8 @@ AT = 4
 
 def written(folder: Path) -> Iterator[Path]:
     """Take all pictures; the paths, one after another."""
-    pair = pagesim.compare(*race_runs().values())
+    regions, pages = race_runs().values()
+    pair = pagesim.compare(regions, pages)
     for name, width in WIDTHS.items():
         for scale in SCALES:
             path = figures.film(pair, folder / name, width=width, scale=scale)
