@@ -32,7 +32,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
+.PHONY: help lab test coverage nightly notebooks gate figures film bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -79,6 +79,9 @@ gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU neede
 
 figures: $(STAMP) ## render the gallery in figures/gallery (FIGURES_ARGS="--only sharing" passes flags on)
 	$(PY) -m pagesim.figures $(FIGURES_ARGS)
+
+film: $(STAMP) ## film README's race and photograph the player, in Chromium (make e2e-setup installs it)
+	$(PY) -m tools.film
 
 bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulation, a language model on pages and, with a GPU, the kernels
 	$(PY) tests/bench/block_manager.py

@@ -1,102 +1,125 @@
-"""A run as a moving picture: a GIF for a slide or a chat, one frame per step."""
+"""A run, or two, as a moving picture: a GIF for a slide or a chat, taken of the player."""
 
 from collections.abc import Iterable
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from textwrap import shorten
-from typing import Unpack
-
-from matplotlib.figure import Figure
+from typing import cast
+from warnings import warn
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.figures.cache_view import Reading
 from pagesim.figures.charts.block_layout import block_layout
+from pagesim.figures.chromium import installed
 from pagesim.figures.encode import image_bytes
+from pagesim.figures.gif import gif
+from pagesim.figures.shots import LAST, Camera, Shots
 from pagesim.figures.sources import is_path, read
 from pagesim.files import replacing
 from pagesim.simulation import Simulation
 from pagesim.timeline import Timeline
+from pagesim.timeline.pair import Compared
 
 MOST = 400
-"""Frames of a film: beyond that a GIF is a burden, and the player shows it better."""
+"""Steps of a film: beyond that a GIF is a burden, and the player shows it better."""
 LINE = 96
 """Letters of a caption in a line."""
+WAY_OUT = "install Chromium or Chrome (on Debian: make e2e-setup)"
+
+Filmed = Timeline | Simulation | Compared | str | PathLike[str]
 
 
 def film(
-    run: Timeline | Simulation | str | PathLike[str],
+    run: Filmed,
     path: str | PathLike[str],
     *,
     steps: Iterable[int] | None = None,
-    seconds: float = 1.0,
+    seconds: float | None = None,
+    width: int = 830,
+    scale: float = 1.0,
     theme: str = "light",
-    **reading: Unpack[Reading],
 ) -> Path:
-    """Write steps of a run to a .gif: one `block_layout` per step, with its blocks framed.
+    """Write a run to a .gif, step by step with the player's motion, or two runs side by side.
 
-    `run` is a Timeline, its file, or a simulation with record=True. `steps` are the numbers of the
-    steps to draw (by default all, from the beginning). A frame lasts `seconds`, and the last frame
-    three times as long. Returns the path. Needs Pillow, which Matplotlib installs. UsageError for
-    another suffix, a step outside the run, more than 400 frames, or a time out of range.
+    `run` is a Timeline, its file, or a simulation with record=True: then `steps` are the numbers of
+    the steps to show (by default all), each is seen for `seconds` (by default 1), and the last
+    three times as long. Or `run` is a `pagesim.compare`: then both go by one clock, in `seconds`
+    (by default 9), and their end is seen for 3 more. The page is `width` CSS
+    pixels wide, and the picture `scale` times as many.
+
+    A film is taken of the player's page in Chromium or Chrome. Where neither is installed, a run
+    becomes a film of `block_layout` pictures without motion, and a warning says so; two runs cannot
+    be filmed. Returns the path. UsageError for two runs without a browser, another suffix, a step
+    outside the run, more than 400 steps, or a number out of range.
     """
-    from PIL import Image
-
-    target, timeline = Path(path), _timeline(run)
-    wanted = list(range(len(timeline) + 1) if steps is None else steps)
-    _check(target, wanted, seconds, len(timeline))
-    frames = [_frame(timeline, step, theme, reading) for step in wanted]
-    images = [Image.open(BytesIO(frame)).convert("RGB") for frame in frames]
-    size = max(i.width for i in images), max(i.height for i in images)
-    sheets = []
-    for image in images:
-        sheets.append(Image.new("RGB", size, image.getpixel((0, 0))))
-        sheets[-1].paste(image, (0, 0))
-    third = size[0] // 3, size[1] // 3
-    small = [sheet.resize(third, Image.Resampling.NEAREST) for sheet in sheets]
-    colors = Image.new("RGB", (small[0].width, sum(sheet.height for sheet in small)))
-    for index, sheet in enumerate(small):
-        colors.paste(sheet, (0, index * sheet.height))
-    palette = colors.quantize(256)  # one for all frames: a colour that comes late is in it
-    first, *rest = [sheet.quantize(palette=palette, dither=Image.Dither.NONE) for sheet in sheets]
-    lasting, out = [round(1000 * seconds)] * len(rest) + [round(3000 * seconds)], BytesIO()
-    first.save(out, "GIF", save_all=True, append_images=rest, duration=lasting, loop=0)
+    target, source = Path(path), _source(run)
+    if target.suffix.lower() != ".gif":
+        raise UsageError(f"{target}: the name of a film must end in .gif")
+    if theme not in ("light", "dark"):
+        raise UsageError(f"theme must be light or dark, not {theme!r}")
+    if not 200 <= check_int("width", width, 1) <= 2_000 or not 0.5 <= scale <= 4:
+        raise UsageError(
+            f"a film is 200 to 2,000 wide, at a scale of 0.5 to 4, not {width} at {scale}"
+        )
+    browser = installed()
+    camera = Camera(browser or "", width, scale, theme)
+    if isinstance(source, Compared):
+        if not browser:
+            raise UsageError(f"two runs are filmed in a browser, and none is here: {WAY_OUT}")
+        if steps is not None:
+            raise UsageError("steps are those of one run: two go by their clocks")
+        shots = camera.race(source, _lasting(seconds, 9.0))
+    else:
+        wanted = list(range(len(source) + 1) if steps is None else steps)
+        _check(wanted, len(source))
+        lasting = _lasting(seconds, 1.0)
+        if browser:
+            shots = camera.steps(source, wanted, lasting)
+        else:
+            warn(f"no browser is here, so nothing moves in {target}: {WAY_OUT}", stacklevel=2)
+            shots = _drawn(source, wanted, lasting, theme)
+    data = gif(shots)
     with replacing(target) as file:
-        file.write(out.getvalue())
+        file.write(data)
     return target
 
 
-def _timeline(run: Timeline | Simulation | str | PathLike[str]) -> Timeline:
+def _source(run: Filmed) -> Timeline | Compared:
     source = read(run) if is_path(run) else run
     found = getattr(source, "timeline", source)
-    if not isinstance(found, Timeline):
+    if not isinstance(found, Timeline | Compared):
         raise TypeError(
-            f"a film is made of a Timeline, its file or a recorded run, not {run!r:.80}"
+            f"a film is made of a Timeline, its file, a recorded run or pagesim.compare(a, b), "
+            f"not {run!r:.80}"
         )
     return found
 
 
-def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
-    if target.suffix.lower() != ".gif":
-        raise UsageError(f"{target}: the name of a film must end in .gif")
+def _lasting(seconds: float | None, usual: float) -> float:
+    if seconds is None:
+        return usual
+    if not 0.02 <= seconds <= 60:
+        raise UsageError(f"seconds must be between 0.02 and 60, not {seconds!r}")
+    return seconds
+
+
+def _check(steps: list[int], last: int) -> None:
     if not steps or len(steps) > MOST:
-        raise UsageError(
-            f"a film has 1 to {MOST} frames, not {len(steps)}: choose some with steps="
-        )
+        raise UsageError(f"a film has 1 to {MOST} steps, not {len(steps)}: choose some with steps=")
     for step in steps:
         if not 0 <= check_int("steps", step, 0) <= last:
             raise UsageError(f"step {step} is not in this run: it has the steps 0 to {last}")
-    if not 0.02 <= seconds <= 60:
-        raise UsageError(f"seconds must be between 0.02 and 60, not {seconds!r}")
 
 
-def _frame(run: Timeline, step: int, theme: str, reading: Reading) -> bytes:
-    event = run[step - 1] if step else None
-    touched = {b for e in event.effects for b in (e.block, e.to) if b is not None} if event else ()
-    caption = f"{step}. {event.caption}" if event else "0. The beginning."
-    title = shorten(caption, LINE, placeholder="…", break_on_hyphens=False)
-    figure: Figure = block_layout(
-        run, step=step, title=title, highlight=touched, theme=theme, **reading
-    )
-    return image_bytes(figure, ".png", None)
+def _drawn(run: Timeline, steps: list[int], seconds: float, theme: str) -> Shots:
+    """Without a browser: a `block_layout` of each step, with its blocks framed."""
+    for place, step in enumerate(steps):
+        event = run[step - 1] if step else None
+        effects = event.effects if event else ()
+        touched = {block for effect in effects for block in (effect.block, effect.to)} - {None}
+        caption = f"{step}. {event.caption}" if event else "0. The beginning."
+        title = shorten(caption, LINE, placeholder="…", break_on_hyphens=False)
+        framed = cast("set[int]", touched)
+        figure = block_layout(run, step=step, title=title, highlight=framed, theme=theme)
+        times = LAST if place == len(steps) - 1 else 1
+        yield image_bytes(figure, ".png", None), round(1000 * seconds * times)

@@ -11,7 +11,7 @@ from matplotlib.patches import PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 
 from pagesim.figures import style
-from pagesim.figures.style import INK, MARGIN, MUTED, PAPER, TEXT, THIN, Box, Picture
+from pagesim.figures.style import INK, MARGIN, MARK, MUTED, PAPER, TEXT, THIN, Box, Picture
 
 
 class Sheet:
@@ -163,7 +163,7 @@ class Sheet:
 
     def frame(self, box: Box) -> None:
         """The dashed frame that means *look here*, outside the box's own outline."""
-        self.rectangle(box.grown(2.6), fill=None, width=1.4, dashed=True)
+        self.rectangle(box.grown(2.6), fill=None, edge=MARK, width=1.4, dashed=True)
 
     def triangle(self, x: float, y: float, *, color: str = INK) -> None:
         """A small arrowhead that points down and ends at (x, y)."""

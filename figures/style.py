@@ -33,6 +33,7 @@ Theme = Literal["light", "dark"]
 
 OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
 INK, MUTED, PAPER, HELD = palette.INK, palette.MUTED, palette.PAPER, palette.HELD
+MARK = palette.MARK
 DARK, RC = palette.DARK, palette.RC
 # The palette stays on a dark page, so text on it must stay too: these look like INK and PAPER, but
 # are not replaced.

@@ -1,4 +1,4 @@
-"""Block size and memory: one stacked column a size, and under it the numbers.
+"""Block size and memory: a column of the slots without a token for each size, above the numbers.
 
 Larger blocks cost memory in the last block of every request, which is half empty on average. The
 last line of numbers is that rule of thumb, from the batch alone, for comparison with internal.
@@ -23,6 +23,8 @@ from pagesim.workload import Workload
 LABELS, COLUMNS, ROW = 92.0, 170.0, 14.0
 LEFT = page.MARGIN + LABELS
 SIZES = (1, 8, 16, 32, 64, 128, 256)
+EMPTY = ["internal", *(part for part in PARTS if part not in ("token", "internal"))]
+"""What is drawn, from below: what the block size decides has one ground line."""
 HALF = "half a block each"
 RULE = (
     f"{HALF.capitalize()}: (block size {page.MINUS} 1) / 2 empty slots for every running request, "
@@ -46,13 +48,13 @@ def block_size_sweep(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw how a paged pool's slots are used for some block sizes, to see what large ones cost.
+    """Draw how many of a paged pool's slots hold no token, to see what large blocks cost.
 
     ``source`` is a dict from block sizes to runs, logs or means in percent, a list of paged
     Simulations or Timelines, or ``studies.paper.block_sizes()``. Or it is a trace of requests
     (Workload or file), which is simulated with ``sizes`` and ``options`` of `simulate`. ``slots``
     is the size of the pool; a run has its own, and for bare means the default is the paper's
-    15,728. ``published`` token shares in percent become a mark at their size. Errors: see
+    15,728. ``published`` token shares in percent become a mark at what they leave. Errors: see
     `figures`.
     """
 
@@ -113,15 +115,21 @@ def _draw(
         "requests at once": [row["batch"] for row in rows.values()],
     }
     shares = ", ".join(f"{share:.1f} for {size}" for size, share in published.items())
-    marked = [f"Diamond: the published share of tokens ({shares})."] if published else []
+    marked = (
+        [f"Diamond: what the published share of tokens ({shares}) leaves."] if published else []
+    )
+    most = max(100 - share for share in (*table["token"], *published.values()))
     body = 18.0 + COLUMNS + 20 + ROW * len(table)
     figure, sheet, y = page.sheet(
-        title, f"Percent of the cache's {slots:,} slots on average", body, [RULE, *marked, *notes]
+        title,
+        f"Percent of the cache's {slots:,} slots without a token, on average",
+        body,
+        [RULE, *marked, *notes],
     )
-    sheet.legend(LEFT, y, [p for p in PARTS if any(r[p] >= SEEN for r in rows.values())])
+    sheet.legend(LEFT, y, [p for p in EMPTY if any(r[p] >= SEEN for r in rows.values())])
     y += 18
-    up = Scale(0, 100, y + COLUMNS, y)
-    sheet.left_axis(LEFT, up, page.ticks(100))
+    up = Scale(0, max(1.05 * most, 1.0), y + COLUMNS, y)
+    sheet.left_axis(LEFT, up, page.ticks(up.high))
     pitch = (page.WIDTH - page.MARGIN - LEFT) / len(rows)
     middles = [LEFT + (place + 0.5) * pitch for place in range(len(rows))]
     y += COLUMNS + 10
@@ -129,7 +137,7 @@ def _draw(
     for x, (size, row) in zip(middles, rows.items(), strict=True):
         _column(sheet, x, min(0.72 * pitch, 44), row, up)
         if size in published:
-            sheet.diamond(x, up(published[size]))
+            sheet.diamond(x, up(100 - published[size]))
         sheet.write(x, y, str(size), bold=True)
     y += 2
     for name, numbers in table.items():
@@ -143,8 +151,8 @@ def _draw(
 
 def _column(sheet: Sheet, x: float, width: float, row: Means, up: Scale) -> None:
     below = 0.0
-    for name in PARTS:
+    for name in EMPTY:
         above = below + row[name]
         sheet.part(Box(x - width / 2, up(above), width, up(below) - up(above)), name)
         below = above
-    sheet.rectangle(Box(x - width / 2, up(100), width, up(0) - up(100)), fill=None)
+    sheet.rectangle(Box(x - width / 2, up(below), width, up(0) - up(below)), fill=None)

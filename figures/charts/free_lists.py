@@ -68,7 +68,7 @@ def draw_legend(sheet: Sheet, cache: CacheView, box: Box, framed: bool) -> None:
     if other := list(cache.pools)[1:]:
         entries.append(("hatch", f"hatched: {', '.join(other)}"))
     if cache.shared():
-        entries.append(("shared", f"thick, {style.TIMES}2: shared by two"))
+        entries.append(("shared", f"thick, {style.TIMES}2: shared"))
     if held := cache.held():
         is_null = held == [cache.state.null_block]
         entries.append(("held", "grey: null block" if is_null else "grey: held, but in no table"))

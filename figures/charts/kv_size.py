@@ -1,22 +1,24 @@
-"""What one token of a model takes in the KV cache: one bar per model, for all its layers.
+"""What one token of a model takes in the KV cache: one mark per model, for all its layers.
 
 The colour and the pattern say what the model keeps: keys and values for every head, for a few heads
 that the others share, or one latent vector for all.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
+from pagesim.figures.page import Scale
 from pagesim.figures.sheet import Sheet
 from pagesim.figures.sources import cannot, is_path
 from pagesim.figures.style import Box, Picture
 from pagesim.sizing import ModelSpec
 
-BAR, PITCH, LEGEND = 13.0, 19.0, 24.0
-NAME, VALUE, KEPT = 88.0, 56.0, 176.0
-KIB = 1024
+MARK, PITCH, LEGEND, AXIS = 13.0, 19.0, 24.0, 17.0
+NAME, VALUE, KEPT = 98.0, 64.0, 209.0
+KIB, FACTOR = 1024, 4
 MODELS = "ModelSpecs, names of presets, or paths of config.json files"
 EACH, SHARED, LATENT = "every head its own", "heads share", "one latent vector"
 # A colour and a hatch for each; slanting the other way than the hatch of the CPU pool.
@@ -32,18 +34,19 @@ def kv_size(
     """Draw how many bytes one token takes in the cache, to see what a model's shape costs.
 
     ``models`` is one model or several: a ModelSpec, the name of a preset ("llama-3.1-8b"), or the
-    path of a Hugging Face config.json. Bars are in KiB per token over all layers, in the model's
-    own dtype, on one linear scale. TypeError for anything else, UsageError if there is no model.
+    path of a Hugging Face config.json. Marks are in KiB per token over all layers, in the
+    model's own dtype, the smallest first. The scale is logarithmic: models differ by a factor of
+    hundreds. TypeError for anything else, UsageError if there is no model.
     """
     if is_path(models) or isinstance(models, ModelSpec):
         models = [models]
     elif not isinstance(models, Iterable):
         raise cannot("kv_size", models, MODELS)
-    rows = [_model(model) for model in models]
+    rows = sorted(map(_model, models), key=lambda model: model.kv_bytes_per_token)
     if not rows:
         raise UsageError(f"there is no model to draw: give {MODELS}")
     texts = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in rows]
-    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(texts)}."
+    bars = f"Bytes per token in all layers, one mark a model. {'. '.join(texts)}."
     figure = _draw(rows, title or "What one token takes in the KV cache", notes)
     return figure, " ".join([bars, *notes])
 
@@ -78,20 +81,39 @@ def _kept(model: ModelSpec) -> str:
     return f" {style.TIMES} ".join(factors)
 
 
-def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
-    subtitle = "KiB in all layers, in the type that the model runs in"
-    figure, sheet, top = page.sheet(title, subtitle, LEGEND + len(rows) * PITCH, notes)
-    _legend(sheet, top)
+def scale_of(sizes: Sequence[int]) -> Scale:
+    """A logarithmic scale on which there is room for all of some sizes in bytes, in KiB."""
+    low, high = min(sizes) / KIB, max(sizes) / KIB
+    low = FACTOR ** math.floor(math.log(low, FACTOR))
     left = page.MARGIN + NAME
-    scale = (page.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)
+    right = page.MARGIN + page.ROOM - VALUE - KEPT
+    return Scale(low, max(high, low * FACTOR), left, right, log=True)
+
+
+def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
+    subtitle = (
+        "KiB in all layers, in the type that the model runs in; each line is "
+        f"{FACTOR} times the one before"
+    )
+    body = LEGEND + AXIS + len(rows) * PITCH
+    figure, sheet, top = page.sheet(title, subtitle, body, notes)
+    _legend(sheet, top)
+    across = scale_of([model.kv_bytes_per_token for model in rows])
+    tick, y = across.low, top + LEGEND
+    while tick <= across.high:
+        ends = y + AXIS - 6, top + body
+        sheet.line([across(tick)] * 2, ends, color=page.GRID, behind=True)
+        sheet.write(across(tick), y + 4, f"{tick:,g}", color=style.MUTED)
+        tick *= FACTOR
     for place, model in enumerate(rows):
-        y = top + LEGEND + place * PITCH
-        middle = y + BAR / 2
+        y = top + LEGEND + AXIS + place * PITCH
+        middle = y + MARK / 2
         color, hatch = KINDS[_kind(model)]
-        width = model.kv_bytes_per_token * scale
-        sheet.write(left - 6, middle, model.name, ha="right")
-        sheet.rectangle(Box(left, y, width, BAR), fill=style.color_of(color), hatch=hatch)
-        sheet.write(left + width + 5, middle, _kib(model), ha="left", bold=True)
+        x = across(model.kv_bytes_per_token / KIB)
+        sheet.write(across.start - 12, middle, model.name, ha="right")
+        box = Box(x - MARK / 2, y, MARK, MARK)
+        sheet.rectangle(box, fill=style.color_of(color), hatch=hatch)
+        sheet.write(across.end + VALUE, middle, _kib(model), ha="right", bold=True)
         right = page.MARGIN + page.ROOM
         sheet.write(right, middle, _kept(model), ha="right", color=style.MUTED)
     return figure

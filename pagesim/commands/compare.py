@@ -15,7 +15,9 @@ from pagesim.simulation.saved import REQUESTS, RUN, SUMMARY, measures_of, what_i
 @click.argument("b", type=INPUT_FILE)
 @click.option("-o", "--out", type=OUTPUT_FILE, help="The HTML page to write, for recorded runs.")
 @click.option("--open", "open_it", is_flag=True, help="Open the HTML page in the browser.")
-@click.option("--titles", nargs=2, help="Titles for A and B.  [default: the files' names]")
+@click.option(
+    "--titles", nargs=2, help="Titles for A and B.  [default: the runs' own, or the files' names]"
+)
 def compare(
     a: Path, b: Path, out: Path | None, open_it: bool, titles: tuple[str, str] | None
 ) -> Answer:
@@ -42,7 +44,7 @@ def compare(
     if not one:
         if out is None:
             raise BadInput("give --out FILE: comparing two recorded runs writes an HTML page")
-        return _page(a, b, out, open_it, (left, right))
+        return _page(a, b, out, open_it, titles and (left, right))
     if out is not None or open_it:
         raise BadInput("omit --out and --open: comparing two results prints a table, not a page")
     with blaming(a, UsageError):
@@ -52,7 +54,7 @@ def compare(
     return Answer(True, str(table), {"names": table.names, "measures": table.rows})
 
 
-def _page(a: Path, b: Path, out: Path, open_it: bool, titles: tuple[str, str]) -> Answer:
+def _page(a: Path, b: Path, out: Path, open_it: bool, titles: tuple[str, str] | None) -> Answer:
     import webbrowser
 
     import pagesim
@@ -62,6 +64,10 @@ def _page(a: Path, b: Path, out: Path, open_it: bool, titles: tuple[str, str]) -
         one = pagesim.load(a)
     with blaming(b, TimelineError):
         other = pagesim.load(b)
+    own = one.notes.title, other.notes.title
+    if titles is None and (None in own or own[0] == own[1]):
+        left, right = (click.format_filename(file.name).split(".")[0] for file in (a, b))
+        titles = left or "A", right or "B"
     with blaming(out, TypeError):  # a title that is too long
         pagesim.compare(one, other, titles=titles).to_html(out)
     opened = open_it and webbrowser.open(out.resolve().as_uri())

@@ -381,7 +381,7 @@ def _save(engine: ShadowedEngine, words: Vocabulary, title: str, file: Path) -> 
     used = {token for one in answers for part in (one.prompt, *one.samples) for token in part}
     run = engine.server.finish()
     run.annotate(
-        title=click.format_filename(title),
+        title=f"The language model {click.format_filename(Path(title).name)} writes",
         tokens={token: words.label(token) for token in sorted(used)},
     )
     with blaming(file):

@@ -12,7 +12,7 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 @click.argument("file", type=INPUT_FILE)
 @click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The HTML page to write.")
 @click.option("--open", "open_it", is_flag=True, help="Open the HTML page in the browser.")
-@click.option("--title", help="The title of the page.  [default: the file's name]")
+@click.option("--title", help="The title of the page.  [default: the run's own]")
 @click.option(
     "--steps",
     metavar="A:B",
@@ -36,7 +36,7 @@ def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | N
         run = load(file)
     part = run[first:last]
     with blaming(out, TypeError):  # a title that is too long
-        part.to_html(out, click.format_filename(title or file.name))
+        part.to_html(out, title and click.format_filename(title))
     shown = min(len(part), MAX_EVENTS)
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {shown} steps"

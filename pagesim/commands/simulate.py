@@ -10,6 +10,7 @@ import click
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.files.jsonl import JsonObject
+from pagesim.player.describe import counted
 from pagesim.simulation import POLICIES, PagedV1, Simulation
 from pagesim.simulation.waste_groups import rows as rows_of
 
@@ -170,10 +171,9 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
     import pagesim
 
     if other is None:
-        run.timeline.to_html(path, f"{run.workload.name}: {run.policy}")
+        run.timeline.to_html(path, f"{run.title}: {counted(len(run.workload), 'request')}")
         return "plays the run."
-    names = (run.policy, other.policy)
-    pagesim.compare(run, other, titles=names).to_html(path)
+    pagesim.compare(run, other).to_html(path)
     return "plays both runs, step by step."
 
 

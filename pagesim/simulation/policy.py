@@ -40,6 +40,18 @@ POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {
 }
 """What a string given as ``policy`` stands for."""
 
+TITLES = {
+    "max": "Regions for the longest request",
+    "pow2": "Regions rounded up to a power of two",
+    "oracle": "Regions of the exact length",
+    "static": "Batches that end together",
+    "token": "Slots one by one",
+    "paged": "Pages, as in vLLM V0",
+    "v1": "Pages, as in vLLM V1",
+    "uniform": "Pages, all layers alike",
+}
+"""What a name says to a reader who does not know it, above a picture."""
+
 
 def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
     """Return the policy that a name and keywords stand for.

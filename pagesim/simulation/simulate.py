@@ -25,7 +25,7 @@ from pagesim.simulation.observed import KVEvents, Observer, Residency, to_observ
 from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.paged_v1_tier import PagedV1TierServer
-from pagesim.simulation.policy import Policy, policy_of
+from pagesim.simulation.policy import TITLES, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
 from pagesim.simulation.tier_use import TierUse
@@ -67,6 +67,11 @@ class Simulation:
     kv_events: KVEvents | None = None
     residency: Residency | None = None
     metrics: Metrics | None = None
+
+    @property
+    def title(self) -> str:
+        """What a picture of this run is called; a policy of your own is called by its name."""
+        return TITLES.get(self.policy, self.policy)
 
     @property
     def iterations(self) -> int:

@@ -53,13 +53,13 @@ def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
     otherwise; two simulations can also be kept in step by their clocks. A line for each run has the
     running requests, the hits, the preemptions and the blocks held. Sequences with the same name
     are compared. Runs of the same requests on the same memory are a race: both memories are drawn
-    on one clock. ``titles`` are shown above the runs; the default is their own titles, or the names
-    of the policies that were simulated. TypeError for anything else, UsageError for a simulation
+    on one clock. ``titles`` are shown above the runs; the default is their own titles, or what the
+    simulated policies do. TypeError for anything else, UsageError for a simulation
     without a timeline.
     """
     runs = _run("a", a), _run("b", b)
-    policies = [getattr(given, "policy", None) for given in (a, b)]
-    usual = policies if policies[0] != policies[1] and all(map(is_text, policies)) else ("A", "B")
+    titled = [getattr(given, "title", None) for given in (a, b)]
+    usual = titled if titled[0] != titled[1] and all(map(is_text, titled)) else ("A", "B")
     own = tuple(run.notes.title or name for run, name in zip(runs, usual, strict=True))
     names = own if titles is None else titles
     if not isinstance(names, tuple | list) or [is_text(name) for name in names] != [True, True]:

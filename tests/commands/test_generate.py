@@ -153,7 +153,7 @@ def test_a_recorded_run_plays_with_its_words(engine: str, tmp_path: Path, genera
     given = "--prompt", MAP, "--block-size", 4, "--record", file
     assert f"pagesim play {file}" in generate("walk", "--engine", engine, *given).splitlines()[-1]
     timeline = pagesim.timeline.load(file)
-    assert timeline.notes.title == "walk"
+    assert "walk" in (timeline.notes.title or "")
     assert timeline.notes.tokens[maps.encode("k")[0]] == "k"
     tables = [timeline.at(i).tables for i in range(len(timeline))]
     longest = max((table[0].token_ids for table in tables if 0 in table), key=len)
@@ -240,7 +240,7 @@ def test_a_run_of_a_folder_whose_name_is_not_text_is_recorded(
 ) -> None:
     (tmp_path / "\udcff").symlink_to(folder)
     generate(tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
-    assert pagesim.load(tmp_path / "run.jsonl").notes.title == f"{tmp_path}/\ufffd"
+    assert pagesim.load(tmp_path / "run.jsonl").notes.title == "The language model \ufffd writes"
 
 
 def test_without_stdout_an_answer_is_still_recorded(

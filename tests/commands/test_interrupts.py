@@ -81,8 +81,7 @@ def test_names_that_are_no_text_are_played(odd: bytes, shell: Shell) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     page = os.fsdecode(odd) + ".html"
     assert shell.answer(*map(os.fsdecode, names))["out"] == page
-    title = "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>"
-    assert title in Path(page).read_text(encoding="utf-8")
+    assert ".jsonl" not in Path(page).read_text(encoding="utf-8"), "a file's name is no title"
 
 
 def test_names_that_are_no_text_are_replayed_and_drawn(

@@ -4,6 +4,7 @@ import itertools
 import time
 from pathlib import Path
 
+import pytest
 from matplotlib.image import imread
 
 import pagesim
@@ -151,15 +152,19 @@ def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> 
         page.click(f"save-{kind}")
     for kind in ("svg", "png"):
         wait_for(tmp_path / f"step-4.{kind}")
-    width, height = page.js(
-        "const b = document.querySelector('.ps-stage').viewBox.baseVal; return [b.width, b.height]"
-    )
+    said = [page.text("h1"), *page.text(".ps-caption").split()]
     pixels = imread(tmp_path / "step-4.png")
-    assert pixels.shape[:2] == (2 * height, 2 * width)
+    high, wide = pixels.shape[:2]
+    assert wide / high == pytest.approx(16 / 9, abs=0.01), "as a slide"
     assert len({tuple(pixel) for row in pixels[::7, ::7] for pixel in row}) > 10, "it is drawn"
     text = (tmp_path / "step-4.svg").read_text()
     assert "Four" in text and "http:" not in text.replace("http://www.w3.org/2000/svg", "")
     page.driver.get((tmp_path / "step-4.svg").as_uri())
+    shown = page.js("return [...document.querySelectorAll(':root > text')].map(t => t.textContent)")
+    assert [shown[0], *" ".join(shown[1:]).split()] == said, "the title and the caption"
+    boxes = page.look("boxes", ":root > text, :root > svg")
+    assert all(a["bottom"] <= b["top"] + 1 for a, b in itertools.pairwise(boxes)), "no overlap"
+    assert "this step" in text, "the legend"
     fill = page.js("return getComputedStyle(document.querySelector('.badge')).fill")
     assert fill == "rgb(179, 0, 94)", "the style is inside"
     assert page.console() == []

@@ -129,7 +129,7 @@ def test_a_right_prediction_scores_and_steps(player: Page) -> None:
     player.choose(0)
     assert (player.step, player.data("asking")) == (1, "1"), "and the next one is asked about"
     assert player.one(".ps-feedback").get_attribute("data-result") == "right"
-    assert player.text(".ps-caption").startswith("Step 1: allocate")
+    assert player.text(".ps-call").startswith("allocate")
     assert player.text(".ps-score") == "1 of 1 right"
 
 

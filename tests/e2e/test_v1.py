@@ -33,7 +33,7 @@ def test_a_run_of_v1(player: Page) -> None:
     shown = player.js(TEXT)
     assert {"free queue", "waiting", "running", "GPU pool"} <= set(shown)
     assert not {"swapped", "CPU pool", "GPU free list"} & set(shown)
-    assert player.text(".ps-caption").startswith("Step 20: preempt \u00b7 c \u00b7 schedule 5 ")
+    assert player.text(".ps-call") == "preempt \u00b7 c \u00b7 schedule 5"
     player.shot("v1-preempted")
 
 

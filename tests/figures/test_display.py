@@ -27,7 +27,7 @@ LONG = "PAGESIM_LONG" in os.environ
 # Simulating and drawing the others takes some seconds: `make figures` looks at all of them.
 QUICK = ["block_layout", "kv_size", "prefix_hits"] + ["occupancy_timeline"] * LONG
 WORDED = ["batch_size", "memory_waste", "sharing"]
-BY_BROWSER = {"player.png", "player.gif"}  # of README: no part of what is drawn here
+BY_BROWSER = {"player.png", "race.gif", "race_phone.gif"}  # make film takes them
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None
     assert turned == {light.lower(): dark for light, dark in style.DARK.items()}
     body = svg.split("</style>")[1]
     fills = re.findall(r"fill: (#[0-9a-f]{6})", body)
-    rectangles, inks = fills[:-12], fills[-12:]
-    assert len(rectangles) == 1 + 12 and len(set(rectangles)) == 12  # the sheet is one of them
+    rectangles, inks = fills[:-13], fills[-13:]
+    assert len(rectangles) == 1 + 13 and len(set(rectangles)) == 13  # the sheet is one of them
     for fill, ink in zip(rectangles[1:], inks, strict=True):
         for colors in ((fill, ink), (turned.get(fill, fill), turned.get(ink, ink))):
             assert style.contrast(*colors) > 4.5, (fill, ink, colors)

@@ -1,4 +1,7 @@
-"""A run as a GIF: its frames, its colours, and what is refused."""
+"""A run as a GIF where no browser is: its frames, its colours, and what is refused.
+
+tests/e2e/test_moving.py films the player.
+"""
 
 from dataclasses import replace
 from importlib import import_module
@@ -13,6 +16,14 @@ from pagesim import figures
 from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.style import OKABE_ITO
 from tests.timeline.scenes import told
+
+
+@pytest.fixture(autouse=True)
+def _no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("pagesim.figures.film"), "installed", lambda: None)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:no browser is here")
 
 
 def run() -> pagesim.Timeline:
@@ -53,9 +64,11 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
     [
         ("run.png", {}, "must end in .gif"),
         ("run.gif", {"steps": [4]}, "it has the steps 0 to 3"),
-        ("run.gif", {"steps": []}, "1 to 400 frames, not 0"),
-        ("run.gif", {"steps": [0] * 401}, "1 to 400 frames, not 401"),
+        ("run.gif", {"steps": []}, "1 to 400 steps, not 0"),
+        ("run.gif", {"steps": [0] * 401}, "1 to 400 steps, not 401"),
         ("run.gif", {"seconds": 0}, "seconds must be between"),
+        ("run.gif", {"width": 20}, "200 to 2,000 wide"),
+        ("run.gif", {"theme": "black"}, "light or dark"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], message: str) -> None:
@@ -77,6 +90,18 @@ def test_a_long_caption_ends_at_a_word(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(pagesim.Timeline, "__getitem__", lambda self, index: event)
     figures.film(run(), tmp_path / "run.gif", steps=[0, 1])
     assert titles == ["0. The beginning.", "1. " + " ".join(["up-and-down"] * 7) + "…"]
+
+
+def test_without_a_browser_one_run_is_drawn_and_two_are_refused(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="nothing moves .* install Chromium"):
+        figures.film(run(), tmp_path / "run.gif", steps=[1])
+    with pytest.raises(pagesim.UsageError, match="none is here: install Chromium"):
+        figures.film(pagesim.compare(run(), run()), tmp_path / "two.gif")
+
+
+def test_white_stays_white(tmp_path: Path) -> None:
+    with Image.open(figures.film(run(), tmp_path / "run.gif", steps=[0, 2])) as film:
+        assert film.convert("RGB").getpixel((1, 1)) == (255, 255, 255)
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

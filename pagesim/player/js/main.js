@@ -22,7 +22,7 @@
  *                            prev-schedule next-schedule (only where a scheduler was recorded)
  *                            search search-prev search-next sel-prev sel-next sel-clear
  *   .ps-slider .ps-goto .ps-search .ps-answer       the four inputs
- *   .ps-caption .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
+ *   .ps-caption .ps-call .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
  *   .ps-curve                the course of the run: memory by request and life lines; .ps-share its numbers
  *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;

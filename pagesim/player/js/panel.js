@@ -246,12 +246,12 @@ export class Panel {
       : event.event === "schedule"
         ? ` ${event.step}`
         : ` \u00b7 schedule ${event.step}`;
-    const told = rounds ? ` \u00b7 ${round} of ${plural(rounds, "answer")}` : "";
+    const told = rounds ? `, ${round} of ${plural(rounds, "answer")}` : "";
     const said = [...(rounds ? [roundInWords(run, event, round)] : []), ...(round < rounds ? [] : [event.caption])];
     this.caption.replaceChildren(
-      html("b", {}, `Step ${step}: ${event.event}${of}${group}${told}`),
-      " ",
-      said.join(" "),
+      html("b", {}, `Step ${step}${told}:`),
+      ` ${said.join(" ")} `,
+      html("span", { class: "ps-call" }, `${event.event}${of}${group}`),
     );
     const byKind = new Map();
     for (const effect of event.effects) {

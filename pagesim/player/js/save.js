@@ -1,32 +1,70 @@
-// A step as a separate picture: an SVG that needs no outside style, or a PNG of it.
+// A step as a separate picture that can stand on a slide: title, caption and the picture with its
+// legend on 16 : 9. An SVG that needs no outside style, or a PNG of it.
 
-const SCALE = 2; // pixels per unit
+import { svg } from "./svg.js";
 
-/** The picture with its present style, as text. */
-export function standalone(node) {
+const SCALE = 2, // pixels per unit
+  MARGIN = 24,
+  FONT = "DejaVu Sans, system-ui, sans-serif";
+const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+
+/** A text in lines that are at most so wide. */
+function lines(text, width, font) {
+  pen.font = font;
+  const all = [""];
+  for (const word of text.split(" ")) {
+    const longer = `${all.at(-1)} ${word}`.trim();
+    if (all.at(-1) && pen.measureText(longer).width > width) all.push(word);
+    else all[all.length - 1] = longer;
+  }
+  return all;
+}
+
+/** The picture with its present style, its title and its caption. */
+function standalone(node) {
   const picture = node.cloneNode(true),
     root = node.closest(".pagesim-player"),
-    looks = getComputedStyle(root);
+    looks = getComputedStyle(root),
+    { width: wide, height: high } = node.viewBox.baseVal;
   const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
-  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  const font = "font-family: DejaVu Sans, system-ui, sans-serif;";
   const rules = document.querySelector("style")?.textContent;
-  style.textContent = `svg { ${given} ${font} background: var(--paper); }\n${rules}`;
-  picture.prepend(style);
+  const roomy = Math.max(wide + 2 * MARGIN, ((high + 120) * 16) / 9),
+    left = (roomy - wide) / 2;
+  const said = /** @type {[string, number, string][]} */ ([
+    ["h1", 17, "bold"],
+    [".ps-caption", 14, "normal"],
+  ]);
+  let y = MARGIN,
+    own = ""; // the sheet's rules: the page forbids styles at its elements
+  const texts = said.flatMap(([css, size, weight], i) => {
+    const words = root.querySelector(css)?.textContent ?? "",
+      font = `${weight} ${size}px ${FONT}`;
+    own += `svg .said-${i} { font: ${font}; }\n`;
+    return lines(words, roomy - left - MARGIN, font).map((line) => {
+      const text = svg("text", { x: left, y: (y += 1.4 * size), class: `said-${i}` });
+      text.textContent = line;
+      return text;
+    });
+  });
+  const filled = y + 16 + high + MARGIN,
+    height = Math.max(filled, (roomy * 9) / 16),
+    width = (height * 16) / 9,
+    viewBox = `${(roomy - width) / 2} ${(filled - height) / 2} ${width} ${height}`,
+    sheet = svg("svg", { viewBox, width, height }),
+    style = svg("style");
+  style.textContent = `svg { ${given} font-family: ${FONT}; background: var(--paper); }\n${rules}\n${own}`;
   picture.querySelector(".ps-ghosts")?.remove();
-  const [, , width, height] = picture.getAttribute("viewBox").split(" ");
-  picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  picture.setAttribute("width", width);
-  picture.setAttribute("height", height);
-  return new XMLSerializer().serializeToString(picture);
+  for (const [name, value] of Object.entries({ x: left, y: y + 16, width: wide, height: high }))
+    picture.setAttribute(name, value);
+  sheet.append(style, ...texts, picture);
+  return { text: new XMLSerializer().serializeToString(sheet), width, height };
 }
 
 /** The same as a PNG. */
-export async function asPng(node) {
-  const { width, height } = node.viewBox.baseVal;
+async function asPng({ text, width, height }) {
   const image = new Image();
-  image.src = URL.createObjectURL(new Blob([standalone(node)], { type: "image/svg+xml" }));
+  image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   await image.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [SCALE * width, SCALE * height];
@@ -39,7 +77,8 @@ export async function asPng(node) {
 
 /** Hand a picture of the step to the browser's downloads. */
 export async function save(kind, node, step) {
-  const blob = kind === "png" ? await asPng(node) : new Blob([standalone(node)], { type: "image/svg+xml" });
+  const made = standalone(node),
+    blob = kind === "png" ? await asPng(made) : new Blob([made.text], { type: "image/svg+xml" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = `step-${step}.${kind}`;
