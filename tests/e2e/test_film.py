@@ -65,7 +65,7 @@ def test_a_shade_keeps_the_colour_of_its_sequence(page: Page, theme: str) -> Non
 def test_a_word_names_the_program_that_reads_it(page: Page) -> None:
     page.show(story().run.film(READS), 1)
     page.look("pointAt", page.one('.ps-cell[data-block="0"] .edge'), None, 5)
-    assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")
+    assert page.text(".ps-note").endswith("slot 0program (0, 0), head 1 reads it (1.0)")
 
 
 def test_attention_shades_the_words(page: Page) -> None:

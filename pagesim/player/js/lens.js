@@ -132,7 +132,7 @@ export class Lens {
       [{ x }, { x: next }] = stage.layout.pools,
       text = (n) => (inBytes ? ` = ${sizeText(allBytes(this.model, n * size))}` : "");
     for (const [node, words, count] of stage.heads)
-      node.textContent = `${words}${inBytes && (x === next || next - x > 260) ? `: ${count} blocks` : ""}${text(count)}`;
+      node.textContent = words + (inBytes && (x === next || next - x > 260) ? `: ${count} blocks` : "") + text(count);
     when.course.more = text(run.keyframes[0].usable);
     when.measure(when.unit);
   }
@@ -153,7 +153,8 @@ export class Lens {
     this.title.textContent = title;
     this.node.setAttribute("aria-label", title);
     this.list.setAttribute("aria-live", player.timer ? "off" : "polite");
-    if (beats.map((one) => one.textContent).join("") !== this.list.textContent) this.list.replaceChildren(...beats);
+    const fresh = beats.map((one) => one.textContent).join("");
+    if (fresh !== this.list.textContent) this.list.replaceChildren(...beats); // else it would be read out again
     this.show(this.beat);
   }
 

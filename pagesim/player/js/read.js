@@ -105,7 +105,7 @@ function checkHeader(header) {
       .join(", "),
   ];
   if (total > MAX_BLOCKS) wrong(`line 1: ${total} blocks, the player shows at most ${MAX_BLOCKS}`);
-  if (header.model != null && !isModel(header.model)) wrong("line 1: model does not describe tensors of K and V");
+  if (header.model && !isModel(header.model)) wrong("line 1: model does not describe tensors of K and V");
   if (header.state === null || typeof header.state !== "object") wrong("line 1: no state");
   return header;
 }

@@ -37,7 +37,7 @@ export function beatsOf({ state, run, label }, { name, position, k, block, offse
     size = state.groups.sizeOf(name),
     { filled, ids } = table,
     { color, ink } = run.look(name),
-    index = block % state.numGpu, // CPU
+    index = block < state.numGpu ? block : block - state.numGpu, // in its pool
     where = index === block ? "" : `block ${index} of the ${state.poolNames[1]}, `,
     all = slotBytes(model),
     runs = runsOf(model, size, index, offset),
