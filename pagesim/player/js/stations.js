@@ -78,8 +78,8 @@ export function beatsOf({ state, run, label }, { name, position, k, block, offse
       "2 Divide",
       [[22, 1, 132, 25 * rows, rows, size, (i) => (i === position - row * size ? 1 : i < filled - row * size && PALE)]],
       [row, k].slice(-rows).map((one, i) => [16, 18 + 25 * i, `${one}`, "end muted"]),
-      [position, ` \u00f7 ${size} = `, k, ` rest ${offset}`],
-      `logical block ${k}, offset ${offset}`,
+      [position, ` \u00f7 ${size} = `, k, `, remainder ${offset}`],
+      "logical block and offset",
     ),
     beat(
       "3 The table",
