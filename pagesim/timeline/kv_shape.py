@@ -96,8 +96,8 @@ def kv_shape_from(given: Json) -> KVShape | None:
     values = given.get("values", [])
     if not isinstance(values, list) or len(values) > MAX_VALUES:
         raise TypeError(f"a model's values must be a list of words, not {show(values)}")
-    sizes: list[Any] = [given.get(key) for key in keys]
-    return KVShape(*sizes, values=dict(map(_word, values)))
+    fields: dict[str, Any] = {key: given.get(key) for key in keys}
+    return KVShape(**fields | {"values": dict(map(_word, values))})
 
 
 def _word(given: Any) -> tuple[tuple[Name, int], Vectors]:
