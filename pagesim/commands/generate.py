@@ -193,6 +193,7 @@ def _engine(
         record=record,
         engine=ShadowedEngine,
     )
+    engine.vectors = {} if record else None
     for (where, _), tokens in zip(asked, ids, strict=True):
         with _refusing(where):
             engine.add(tokens, params)
@@ -376,14 +377,16 @@ def _value(answer: generation.Answer, words: Vocabulary) -> JsonObject:
 
 
 def _save(engine: ShadowedEngine, words: Vocabulary, title: str, file: Path) -> None:
-    """Write the recorded run, each token with its text."""
+    """Write the recorded run, each token with its text, and the keys and values of the first."""
+    from pagesim.generation.vectors import shape_of
+
     answers = engine.answers
     used = {token for one in answers for part in (one.prompt, *one.samples) for token in part}
     run = engine.server.finish()
-    run.annotate(
-        title=f"The language model {click.format_filename(Path(title).name)} writes",
-        tokens={token: words.label(token) for token in sorted(used)},
-    )
+    labels = {token: words.label(token) for token in sorted(used)}
+    called = click.format_filename(Path(title).name)
+    shown = f"The language model {called} writes"
+    run.annotate(shown, labels, model=shape_of(called, engine))
     with blaming(file):
         run.save(file)
 

@@ -1,18 +1,23 @@
 """`pagesim simulate`: a file of requests through a memory policy."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
+from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.player.describe import counted
 from pagesim.simulation import POLICIES, PagedV1, Simulation
 from pagesim.simulation.waste_groups import rows as rows_of
+
+if TYPE_CHECKING:
+    from pagesim.timeline.kv_shape import KVShape
 
 UNIFORM = "uniform"
 """V1 without the groups of --groups, in the same memory."""
@@ -95,7 +100,7 @@ def simulate(
     Exit code 0 when requests were served, 1 when none could be served or some wait forever, 2 when
     FILE or an option cannot be used.
     """
-    from pagesim.errors import UnsupportedError, UsageError
+    from pagesim.errors import UnsupportedError
     from pagesim.simulation import simulate as run_through
     from pagesim.workload import WorkloadError, load
 
@@ -105,6 +110,7 @@ def simulate(
     if compare == UNIFORM and (policy != "v1" or options["groups"] is None):
         raise BadInput("--compare uniform: needs --policy v1 and --groups, which it leaves out")
     engines = [policy, *([] if compare in (None, UNIFORM) else [str(compare)])]
+    shape = _shape(options["model"], options["tp"])
     on, words = machine(slots, tuple(engines), options)
 
     def serve(name: str, record: bool = False) -> Simulation:
@@ -130,8 +136,20 @@ def simulate(
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
+    for each in (run, other):
+        if shape is not None and each is not None and each.timeline is not None:
+            each.timeline.annotate(model=shape if each.groups is None else None)
     outputs = {"requests_csv": requests, "steps_csv": steps, "record": record, "page": page}
     return _answer(run, other, words, outputs | {"kv_events_jsonl": kv_events})
+
+
+def _shape(model: str | None, tp: int | None) -> "KVShape | None":
+    """The tensors of a named model; None if it keeps anything else than keys and values."""
+    from pagesim.timeline.kv_shape import KVShape
+
+    with suppress(UsageError):  # an unknown name is refused where the machine is made
+        return None if model is None else KVShape.of(model, tp or 1)
+    return None
 
 
 def _answer(

@@ -14,6 +14,7 @@ from pagesim.cache import AttentionMetadata
 from pagesim.cache.cache_engine import BlockMoves
 from pagesim.cache.offloading import block_pairs
 from pagesim.generation.engine import Engine
+from pagesim.generation.vectors import Noted, note
 from pagesim.v1.transfers import TransferJob
 
 
@@ -31,6 +32,8 @@ class ShadowedEngine(Engine):
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.misread: list[Misread] = []
+        self.vectors: Noted | None = None
+        """The keys and values of the first words, if they are to be noted."""
         self._numbers: dict[int, list[int]] = {}
         shapes = (pool.keys[0].shape[:2] for pool in (self.cache.gpu, self.cache.cpu))
         self._written = [np.zeros(shape, dtype=np.int64) for shape in shapes]
@@ -72,7 +75,10 @@ class ShadowedEngine(Engine):
             if misread:
                 positions = tuple(sorted(misread))
                 self.misread.append(Misread(self.steps, sequence.answer.id, positions))
-        return super().forward(batch)
+        logits = super().forward(batch)
+        if self.vectors is not None:
+            note(self.vectors, batch, self.cache.gpu)
+        return logits
 
     def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:
         """A number for the text up to each position: equal for equal texts."""

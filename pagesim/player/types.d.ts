@@ -42,6 +42,23 @@ declare global {
   type State = Pages;
   type Spots = Places;
 
+  /** The tensors behind the blocks: FORMAT.md. */
+  interface Shape {
+    name: string;
+    layers: number;
+    kv_heads: number;
+    head_dim: number;
+    bytes: number;
+    layout: string;
+    values?: [Name, number, number[][]][];
+  }
+  /** Runs of bytes that lie at equal distances. */
+  interface Runs {
+    start: number;
+    run: number;
+    count: number;
+    step: number;
+  }
   /** A copy between the GPU and a second tier, and its line in the picture. */
   interface Job {
     id: number;
@@ -107,6 +124,7 @@ declare global {
     queues: string[];
     groups: { kind: string; block_size: number; sliding_window?: number }[];
     caching?: boolean;
+    model?: Shape;
   }
   interface PageEvent {
     event: string;
@@ -320,11 +338,19 @@ declare module "./js/model.js" {
     lives: Lives;
   }
 }
+declare module "./js/lens.js" {
+  interface Lens {
+    model: Shape;
+    inBytes: boolean | undefined;
+  }
+}
 declare module "./js/controls.js" {
   interface Player {
     hooks: Hooks;
     stage: Stage;
     when: When;
+    lens: import("./js/lens.js").Lens;
+    pointer: { x: number; y: number };
     drawMs: number;
     lasts: number;
     word: Word | null;
@@ -335,6 +361,7 @@ declare module "./js/controls.js" {
 }
 declare module "./js/view.js" {
   interface Stage {
+    heads: [SVGElement, string, number][];
     shade: Mark | undefined;
     lit: Map<number, number>;
     pending: Map<number, Job>;

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pagesim.checks import check_int
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name, is_name, show
+from pagesim.timeline.kv_shape import KVShape, kv_shape_from
 from pagesim.timeline.questions import Question, check_text, question_from
 
 
@@ -25,6 +26,8 @@ class Notes:
     """The pools of which the engine tells routers what is cached."""
     clock: tuple[float, ...] = ()
     """When each call of ``schedule()`` had ended, in seconds of the simulation."""
+    model: KVShape | None = None
+    """The tensors behind the blocks, if they are known."""
 
     def with_changes(
         self,
@@ -74,7 +77,8 @@ class Notes:
             "kv_events": list(self.kv_events),
             "clock": list(self.clock),
         }
-        known = {} if self.opens is None else {"opens": self.opens}
+        known: JsonObject = {} if self.opens is None else {"opens": self.opens}
+        known |= {} if self.model is None else {"model": self.model.as_dict()}
         return {key: value for key, value in words.items() if value} | known
 
 
@@ -92,7 +96,8 @@ def notes_from(header: JsonObject) -> Notes:
     pools = tuple(check_text("a pool of kv_events", pool) for pool in told)
     sequences = tuple(_name(name) for name in header.get("sequences", ()))
     clock = tuple(_time(time) for time in header.get("clock", ()))
-    return replace(notes, sequences=sequences, kv_events=pools, clock=clock)
+    model = kv_shape_from(header.get("model"))
+    return replace(notes, sequences=sequences, kv_events=pools, clock=clock, model=model)
 
 
 def _name(value: Json) -> Name:

@@ -67,7 +67,7 @@ class Reader(Checked):
             asked = asked_from(header)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise self.error(
-                f"invalid title, tokens, questions or prompts: {show(error)}"
+                f"invalid title, tokens, questions, prompts or model: {show(error)}"
             ) from None
         start = read_state(header, self)
         self.log = Log(start)

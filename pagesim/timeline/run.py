@@ -19,6 +19,7 @@ from pagesim.timeline.display import notebook_output, to_html
 from pagesim.timeline.events import Entry, Event, event_of, is_schedule
 from pagesim.timeline.file import save
 from pagesim.timeline.film import Read, checked_mark, film
+from pagesim.timeline.kv_shape import KVShape
 from pagesim.timeline.lines import line
 from pagesim.timeline.log import Log
 from pagesim.timeline.notes import Notes
@@ -151,8 +152,9 @@ class Timeline:
         tokens: Mapping[int, str] | None = None,
         questions: Iterable[Question] | None = None,
         opens: int | None = None,
+        model: Any = None,
     ) -> Timeline:
-        """Give the run a title, labels for its tokens, questions, or the step that it opens at.
+        """Give a run a title, labels for its tokens, questions, a model, or where it opens.
 
         ``opens`` is the step at which the player opens, with the state ``run.at(opens)``. If it is
         not given, the player opens at the first step in which a block holds tokens, or at the first
@@ -166,7 +168,7 @@ class Timeline:
             raise UsageError(f"opens={opens} is not in this run: it has the steps 0 to {len(self)}")
         for question in notes.questions if questions is not None else ():
             question.blocks(self)
-        self.notes = notes
+        self.notes = notes if model is None else replace(notes, model=KVShape.of(model))
         return self
 
     def mark(

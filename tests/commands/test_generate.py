@@ -155,6 +155,9 @@ def test_a_recorded_run_plays_with_its_words(engine: str, tmp_path: Path, genera
     timeline = pagesim.timeline.load(file)
     assert "walk" in (timeline.notes.title or "")
     assert timeline.notes.tokens[maps.encode("k")[0]] == "k"
+    model = timeline.notes.model
+    assert model is not None and (model.name, model.layers, model.bytes) == ("walk", 2, 4)
+    assert (0, len(MAP) - 1) in model.values
     tables = [timeline.at(i).tables for i in range(len(timeline))]
     longest = max((table[0].token_ids for table in tables if 0 in table), key=len)
     assert "".join(timeline.notes.tokens[token] for token in longest) == MAP + "kc"

@@ -43,6 +43,22 @@ def test_simulate_records_a_run_that_can_be_loaded(
     assert (value["record"], value["block_size"], value["policy"]) == (str(out), 4, "paged")
     assert len(load(out)) > 50
     assert f"pagesim play {out}" in shell(*arguments)
+    assert load(out).notes.model is None
+
+
+@pytest.mark.parametrize(
+    ("model", "heads", "more"),
+    [("llama-3.1-8b", 4, ()), ("gemma-3-4b", None, ("model",))],
+)
+def test_a_named_model_is_recorded_if_it_keeps_keys_and_values(
+    shell: Shell, trace: Path, tmp_path: Path, model: str, heads: int | None, more: tuple[str, ...]
+) -> None:
+    out = tmp_path / "run.jsonl.gz"
+    given = ("--model", model, "--tp", "2", "--slots", "4096", "--first", "2", "--record", out)
+    groups = ("--policy", "v1", "--groups", *more) if more else ()
+    shell("simulate", trace, *given, *groups)
+    shape = load(out).notes.model
+    assert (shape and shape.kv_heads) == heads
 
 
 def test_simulate_says_no_when_nothing_fits(shell: Shell, trace: Path) -> None:

@@ -179,13 +179,11 @@ def wait_for(path: Path) -> None:
 
 def test_from_a_word_to_its_bytes(page: Page) -> None:
     page.show(shared(), 4)
-    words = (
-        "\u201cfathers\u201d is token 7 of s1: logical block 1, offset 3 \u2192 the table's entry "
-        "1: block 2 \u2192 slot 2 \u00b7 4 + 3 = 11 \u2192 row 11 of the K and V tensors."
-    )
+    words = "\u201cfathers\u201d \u00b7 token 7 of s1block 2, offset 3 \u2192 slot 11"
     for place in (".ps-stage .under text", '.ps-cell[data-block="2"] text'):
         page.look("pointAtText", place, "fathers")
-        assert page.text(".ps-detail").startswith(words + " Block 2 (GPU)"), place
+        assert page.text(".ps-note") == words, place
+        assert page.text(".ps-detail").startswith("Block 2 (GPU)"), place
         assert page.look("traced") == 3
     page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
     assert page.look("traced") == 0
@@ -208,12 +206,12 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
     assert (page.look("traced"), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
     page.key("ENTER", '[data-block="2"]')
     ways = {
-        "ARROW_RIGHT": ("2", "\u201cago\u201d is token 5 of s1: logical block 1, offset 1"),
-        "ARROW_DOWN": ("2", "\u201cago\u201d is token 5 of s1"),  # the text ends before token 9
-        "ARROW_UP": ("0", "\u201cscore\u201d is token 1 of s1: logical block 0, offset 1"),
-        "ARROW_LEFT": ("0", "\u201cFour\u201d is token 0 of s1"),
+        "ARROW_RIGHT": ("2", "\u201cago\u201d \u00b7 token 5 of s1; block 2, offset 1"),
+        "ARROW_DOWN": ("2", "\u201cago\u201d \u00b7 token 5 of s1"),  # the text ends before token 9
+        "ARROW_UP": ("0", "\u201cscore\u201d \u00b7 token 1 of s1; block 0, offset 1"),
+        "ARROW_LEFT": ("0", "\u201cFour\u201d \u00b7 token 0 of s1"),
     }
-    assert page.text(".ps-detail").startswith("\u201cyears\u201d is token 4 of s1")
+    assert page.text(".ps-detail").startswith("\u201cyears\u201d \u00b7 token 4 of s1")
     for key, (block, words) in ways.items():
         page.key(key, f'[data-block="{page.js(FOCUS)}"]')
         assert (page.js(FOCUS), page.look("traced")) == (block, 3), key
@@ -239,7 +237,7 @@ def test_a_words_way_by_a_finger(page: Page) -> None:
         page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
     page.until("return document.querySelectorAll('.ps-cell[aria-pressed=true]').length === 1")
     assert page.look("traced") == 3
-    assert page.text(".ps-detail").startswith("\u201cfathers\u201d is token 7 of s1")
+    assert page.text(".ps-lens li p") == "token 7"
 
 
 def test_a_followed_block_underlines_no_sequence(page: Page) -> None:

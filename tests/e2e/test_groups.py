@@ -134,7 +134,7 @@ def test_a_word_leads_to_the_block_of_its_group(page: Page) -> None:
     shown(page, "three", 9)
     cell = page.one('.ps-cell[data-block="12"] .edge')
     page.look("pointAt", cell, cell, 12)
-    assert "r0 (window 8): logical block 4, offset 0" in page.text(".ps-detail")
+    assert "of r0 (window 8)block 12, offset 0" in page.text(".ps-note")
     assert page.look("traced") == 2, "the table's entry, and the word"
     cell = page.one('.ps-cell[data-block="13"] .edge')
     page.look("pointAt", cell, cell, 12)

@@ -39,6 +39,7 @@ MODULES = (
     "batch",
     "beats",
     "effects",
+    "bytes",
     "course",
     "race",
 )  # those that need no document

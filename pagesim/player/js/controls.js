@@ -3,7 +3,8 @@
 import { Stage } from "./view.js";
 import { batchOf } from "./batch.js";
 import { jobText, waitsFor } from "./jobs.js";
-import { follow, wayOf } from "./trace.js";
+import { Lens } from "./lens.js";
+import { follow, noteOf, placeNote, sameWord } from "./trace.js";
 import { Predict } from "./predict.js";
 import { Panel } from "./panel.js";
 import { fromAddress, toAddress, unitsFor, watchWidth } from "./screen.js";
@@ -44,6 +45,8 @@ export class Player {
     this.predict = new Predict(this);
     if (linked) root.dataset.linked = "true";
     this.panel = new Panel(this);
+    this.lens = new Lens(this);
+    this.pointer = { x: 0, y: 0 };
     this.setSpeed(this.speed);
     this.layOut();
     listen(this);
@@ -68,7 +71,7 @@ export class Player {
     if (run.perChunk) root.dataset.tier = run.perChunk;
     root.dataset.upright = this.stage.layout.narrow;
     this.when = new When(this, units);
-    panel.picture.replaceChildren(this.stage.node);
+    panel.picture.replaceChildren(this.stage.node, this.lens.node, panel.note);
     panel.course.replaceChildren(...(run.programs.length ? [] : [this.when.node])); // a kernel writes nothing
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
     panel.reserve();
@@ -77,6 +80,8 @@ export class Player {
       panel.show(this.step);
       this.when.draw(this.step, this.selected);
     }
+    this.lens.draw();
+    if (this.lens.word) this.lens.place();
   }
 
   showSlots(on) {
@@ -190,6 +195,7 @@ export class Player {
   redraw() {
     this.motion.stop();
     this.state = this.stage.draw(this.step, this.view(this.event));
+    this.lens.draw();
     this.hover(this.hovered);
   }
 
@@ -229,11 +235,13 @@ export class Player {
 
   // -- looking closer ----------------------------------------------------------------------------
 
-  /** @param {Hit | null} hit */
-  hover(hit) {
+  /** Say what is under the pointer, and where its bytes are. @param {Hit | null} hit @param {PointerEvent} [event] */
+  hover(hit, event) {
     this.hovered = hit;
+    if (event) this.pointer = { x: event.clientX, y: event.clientY };
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
-    let text = "Point at a word to see where its bytes are; click a block or a sequence to follow it.";
+    let text =
+      "Point at a word to see where it is, and click it to see its bytes; click a block or a sequence to follow it.";
     if (what && "block" in what) {
       text =
         describeBlock(this.run, this.state, what.block, this.label)
@@ -244,10 +252,18 @@ export class Player {
     if (kernel && what?.program) text = kernel.words(what, this.event, this.label);
     else if (kernel && what && "block" in what) text += kernel.words(what, this.event, this.label);
     kernel?.light(hit);
-    const found = hit?.word ? follow(this.state, hit.word) : null;
-    if (found) text = `${wayOf(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
+    const { detail, note } = this.panel,
+      open = this.lens.word,
+      word = hit?.word ?? open,
+      found = word && follow(this.state, word),
+      lines = found && hit?.word ? noteOf(this.state, this.run.events[this.step - 1], found, this.label) : [];
     this.stage.trace(found);
-    const { detail } = this.panel;
+    if (found && this.word) {
+      const { left, bottom } = this.stage.cells.at[found.block].g.getBoundingClientRect();
+      this.pointer = { x: left, y: bottom - 12 };
+      text = `${lines.join("; ")}. ${text}`;
+    }
+    placeNote(note, open && sameWord(word, open) ? [] : lines, this.pointer);
     detail.setAttribute("aria-live", this.word ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
   }
@@ -288,14 +304,17 @@ export class Player {
     }
     const kind = "block" in hit ? "block" : "seq",
       value = hit[kind];
-    const again = this.selected?.kind === kind && this.selected.value === value;
+    const same = this.selected?.kind === kind && this.selected.value === value,
+      again = same && (!hit.word || sameWord(hit.word, this.lens.word));
     this.select(again ? null : { kind, value });
+    if (hit.word && !again) this.lens.open(hit.word);
   }
 
   /** @param {Selected | null} selected */
   select(selected) {
     this.selected = selected;
     this.panel.jumps.hidden = selected === null;
+    if (!selected) this.lens.close();
     if (!this.shown) return;
     this.redraw();
     this.when.draw(this.step, selected);

@@ -11,7 +11,6 @@ const TOP = 18, // the words above the memory
   ROOM = 190, // of all life lines, if they are many
   MOST = 150, // rows of life lines
   FOOT = 20;
-const WORDS = "memory, by request";
 
 /** Rows for life lines: of many requests, one may follow on another in a row.
  * @param {Line[]} lines @param {number} steps */
@@ -38,6 +37,7 @@ export class Course {
     this.lines = [...run.lives.lines.values()];
     this.rows = rowsOf(this.lines, run.steps);
     this.pitch = this.rows.length <= 14 ? 14 : Math.max(Math.min(ROOM / this.rows.length, 14), 3);
+    this.more = "";
     this.named = this.pitch >= 12;
     const longest = this.named ? Math.max(...this.lines.map(({ name }) => short(nameText(name), 9).length), 3) : 4;
     this.left = Math.max(8 * longest + 12, 40);
@@ -139,7 +139,7 @@ export class Course {
       }
     }
     this.sheet.append(svg("rect", { x: left, y: TOP, width: width - left - right, height: MEMORY, class: "edge" }));
-    this.put(left, TOP - 6, "muted halo", WORDS);
+    this.put(left, TOP - 6, "muted halo", `memory, by request${this.more && `: full${this.more}`}`);
     this.put(left - 5, TOP + 10, "end muted", "full");
     this.put(left - 5, TOP + MEMORY, "end muted", "0");
   }

@@ -18,7 +18,7 @@ export function listen(player) {
   });
   picture.addEventListener("click", (event) => player.choose(hitOf(player, event)));
   for (const kind of ["pointerover", "pointermove"]) {
-    picture.addEventListener(kind, (event) => player.hover(hitOf(player, event)));
+    picture.addEventListener(kind, (event) => player.hover(hitOf(player, event), event));
   }
   picture.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch") player.hover(null); // what a finger has tapped stays

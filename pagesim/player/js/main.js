@@ -6,7 +6,8 @@
  * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js, of a
  * kernel that reads programs.js and kernel.js); beats.js, motion.js and ghosts.js show a step as it happens, and
  * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader does with
- * it. A page contains all of them as one script: bundle/player.js, made by `make web`.
+ * it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page contains all of them as
+ * one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -23,6 +24,8 @@
  *                            search search-prev search-next sel-prev sel-next sel-clear
  *   .ps-slider .ps-goto .ps-search .ps-answer       the four inputs
  *   .ps-caption .ps-call .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
+ *   .ps-note .ps-lens        where a word is: at the pointer, and in beats; [data-action="lens-back"], lens-deeper
+ *                            lens-close mib
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
  *   .ps-curve                the course of the run: memory by request and life lines; .ps-share its numbers
  *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;

@@ -83,6 +83,7 @@ export class Panel {
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
     this.changes = html("p", { class: "ps-changes" });
     this.detail = html("span", { class: "ps-detail" });
+    this.note = html("div", { class: "ps-note", hidden: true, "aria-hidden": true });
     this.jumps = html(
       "span",
       { class: "ps-jumps", hidden: true },
@@ -187,7 +188,7 @@ export class Panel {
         { class: "ps-keys" },
         `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
           + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects one: "
-          + "then they move through its words, until Escape.",
+          + "then they move through its words, and Enter shows the bytes, until Escape.",
       ),
     ];
   }

@@ -1,5 +1,7 @@
 // Reads the file: its text becomes a header and events, or a message.
 
+import { isModel } from "./bytes.js";
+
 const FORMAT = "pagesim-timeline/2";
 const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or too large for a notebook
 const MAX_BLOCKS = 65536;
@@ -104,6 +106,7 @@ function checkHeader(header) {
       .join(", "),
   ];
   if (total > MAX_BLOCKS) wrong(`line 1: ${total} blocks, the player shows at most ${MAX_BLOCKS}`);
+  if (header.model && !isModel(header.model)) wrong("line 1: model does not describe tensors of K and V");
   if (header.state === null || typeof header.state !== "object") wrong("line 1: no state");
   return header;
 }

@@ -1,6 +1,7 @@
-// From a word to its bytes: logical block, table entry, physical block, slot, row of the tensors, and
-// the program that reads it, if one does in this step.
+// From a word to its slot: logical block, table entry, physical block, slot, and the program that reads
+// it, if one does in this step. The lens goes on to the bytes.
 
+import { html } from "./html.js";
 import { ROW } from "./layout.js";
 import { marksOf } from "./marks.js";
 import { tableText } from "./text.js";
@@ -31,29 +32,37 @@ export function wordAt(state, block, offset) {
     : { name, position: first + offset };
 }
 
-/** The path in words. @param {State} state @param {PageEvent | null} event @param {Found} found */
-export function wayOf(state, event, found, label) {
-  const { name, position, k, block, offset } = found,
-    size = state.groups.sizeOf(name);
-  const table = state.table(name),
-    known = position < table.known;
-  const word = known ? `\u201c${label(table.tokens[position])}\u201d` : "A token";
-  const cpu = block >= state.numGpu,
-    index = cpu ? block - state.numGpu : block,
-    row = index * size + offset;
-  const where = cpu ? `the ${state.poolNames[1]}'s tensors` : "the K and V tensors";
-  const readers = marksOf(event)
-    .filter(({ on }) => on === "slots")
-    .map(({ name: reader, numbers }) => {
-      const number = numbers.get(found.slot);
-      return number === undefined ? "" : `; ${reader} reads it (${number.toPrecision(2)})`;
-    })
-    .join("");
-  return (
-    `${word} is token ${position} of ${tableText(state, name)}: logical block ${k}, offset ${offset} \u2192 `
-    + `the table's entry ${k}: block ${block} \u2192 slot ${index} \u00b7 ${size} + ${offset} = ${row} `
-    + `\u2192 row ${row} of ${where}${readers}.`
-  );
+/** @param {Word | null} b */
+export const sameWord = (a, b) => a.name === b?.name && a.position === b?.position;
+
+/** Where a word is, in two lines, and who reads it.
+ * @param {State} state @param {PageEvent | null} event @param {Found} found */
+export function noteOf(state, event, found, label) {
+  const { name, position, block, offset } = found,
+    table = state.table(name),
+    word = position < table.known ? `\u201c${label(table.tokens[position])}\u201d \u00b7 ` : "",
+    cpu = block >= state.numGpu,
+    slot = (cpu ? block - state.numGpu : block) * state.groups.sizeOf(name) + offset;
+  const readers = marksOf(event).flatMap(({ name: reader, on, numbers }) => {
+    const number = on === "slots" ? numbers.get(found.slot) : undefined;
+    return number === undefined ? [] : [`${reader} reads it (${number.toPrecision(2)})`];
+  });
+  return [
+    `${word}token ${position} of ${tableText(state, name)}`,
+    `block ${block}, offset ${offset} \u2192 slot ${slot}${cpu ? ` of the ${state.poolNames[1]}` : ""}`,
+    ...readers,
+  ];
+}
+
+/** Put a note beside the pointer, within the picture; no lines hide it. */
+export function placeNote(node, lines, { x, y }) {
+  node.hidden = !lines.length;
+  node.replaceChildren(...lines.map((line) => html("div", {}, line)));
+  const room = node.offsetParent?.getBoundingClientRect();
+  if (!room) return;
+  const left = Math.max(Math.min(x - room.x + 12, room.width - node.offsetWidth), 0);
+  node.style.left = `${left}px`;
+  node.style.top = `${y - room.y + 18}px`;
 }
 
 /** From below a place along its row to a lane, and from there below the row of the next place: past all words. */

@@ -91,8 +91,11 @@ export class Stage {
   headings() {
     const { layout, run } = this,
       { full, left, pools, contiguous, cell, film } = layout;
+    this.heads = []; // of the pools: their nodes, words and numbers of blocks
     const put = (x, y, className, text) => {
-      this.node.appendChild(svg("text", { x, y, class: className })).textContent = text;
+      const node = this.node.appendChild(svg("text", { x, y, class: className }));
+      node.textContent = text;
+      return node;
     };
     put(
       film ? film.x : MARGIN,
@@ -124,7 +127,8 @@ export class Stage {
       const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
         y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
-      put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
+      const words = `${header.pool_names[i]} ${what}${tier}`;
+      this.heads.push([put(x, y, "heading", words), words, count]);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
       put(pools[i].x, y + 16, "small muted", "slots");

@@ -9,7 +9,8 @@ const WAYS = new Map([
   ["ArrowUp", [0, -1]],
 ]);
 
-/** A key on a block that has the focus: Space selects it, Enter its words as well; whether it was one of these.
+/** A key on a block that has the focus: Space selects it, Enter its words as well, and then
+ * the bytes of a word; whether it was one of these.
  * @param {Player} player */
 export function walk(player, key, id) {
   const {
@@ -18,6 +19,10 @@ export function walk(player, key, id) {
       stage: { cells, layout },
     } = player,
     [dx, dy] = WAYS.get(key) ?? [0, 0];
+  if (key === "Enter" && word) {
+    player.lens.open(word, true);
+    return true;
+  }
   if (key === " " || key === "Enter") {
     player.choose({ block: id });
     if (key === "Enter" && player.selected) read(player, wordAt(player.state, id, 0));
