@@ -90,6 +90,15 @@ declare global {
     rows: number;
   }
 
+  /** A large pool as one picture: so many columns of squares, and how many blocks are enlarged. */
+  interface Texture {
+    shown: number;
+    columns: number;
+    t: number;
+    cpuGap: number;
+    height: number;
+  }
+
   interface Header {
     [key: string]: any;
     block_size: number;
@@ -144,7 +153,7 @@ declare global {
     block?: number;
     seq?: Name;
     word?: Word;
-    at?: (x: number) => number | null | undefined;
+    at?: (x: number, y: number) => number | null | undefined;
   }
   interface Selected {
     kind: string; // block or seq
@@ -195,6 +204,8 @@ declare global {
     letter: string;
     job: Name | undefined;
     after: number | undefined;
+    last: Name | undefined;
+    code: string | null;
     lit: (number | undefined)[];
     words: string[];
   }
@@ -229,7 +240,7 @@ declare module "./js/state.js" {
     taken: Int32Array;
     freed: Int32Array;
     flags: Uint8Array;
-    content: { tokens?: unknown[]; first?: number; state?: number; name: Name }[];
+    content: { tokens?: unknown[]; first?: number; state?: number; name: Name; last?: Name }[];
     group: Int8Array;
     groups: Groups;
     tables: Map<Name, Table>;

@@ -12,7 +12,7 @@ import { describeBlock, groupText, nameText, plural, short } from "./text.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { When } from "./when.js";
-import { namesIn, search } from "./search.js";
+import { blockIn, namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
 import { markText } from "./marks.js";
 
@@ -228,6 +228,7 @@ export class Player {
     const found = hit?.word ? follow(this.state, hit.word) : null;
     if (found) text = `${wayOf(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);
+    this.stage.lift(hit);
     const { detail } = this.panel;
     detail.setAttribute("aria-live", this.word ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
@@ -296,6 +297,8 @@ export class Player {
 
   find(direction) {
     this.found ??= search(this.run, this.panel.query.value);
+    const block = this.stage.layout.texture ? blockIn(this.panel.query.value) : -1;
+    if (block >= 0 && block < this.state.total) this.select({ kind: "block", value: block }); // it is enlarged
     this.jump(this.found, direction);
   }
 

@@ -1,6 +1,7 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
-import { hasLetters } from "./cells.js";
+import { hasLetters, ring } from "./cells.js";
+import { missedIn } from "./chains.js";
 import { CHANGES, wordOf } from "./effects.js";
 import { MARGIN } from "./layout.js";
 import { paleness } from "./marks.js";
@@ -14,6 +15,7 @@ const HIGH = 16;
 export function drawLegend(stage, state, event, changed) {
   const { under: layer, layout, run } = stage,
     { caching } = run.header,
+    { signs } = stage.cells,
     left = MARGIN;
   const { em } = layout;
   let x = left,
@@ -45,6 +47,13 @@ export function drawLegend(stage, state, event, changed) {
     if (run.perChunk > 1 && layout.cell.detail) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
   } else if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
+  if (signs.has("last"))
+    entry(
+      "outline: freed, its last owner",
+      both((bx, by) => layer.path(ring(bx + 1, by + 1, 10, 9, 2), "", "none", "#56B4E9"), box("thin")),
+    );
+  const [number] = [...signs].filter((sign) => sign !== "last");
+  if (number) entry(`${number}: held by s${number}`, (bx, by) => layer.text(bx + 6, by + 10, number, "mid strong"));
   const { several, list } = run.groups;
   const told = new Set(); // where letters have no room, groups that look the same are named once
   for (const group of several ? list : []) {
@@ -67,6 +76,9 @@ export function drawLegend(stage, state, event, changed) {
   if (state.preempted.size) entry("was preempted", letter("\u21ba"));
   if (run.updates && state.flight.some(({ rows }) => rows.some(([request]) => isWasted(state, request)))) {
     entry("wasted: the request has left", letter("\u2717"));
+  }
+  if (layout.tree && missedIn(state, event)) {
+    entry("bar: first block not found", (bx, by) => stage.over.path(`M${bx + 6} ${by}v12`, "candidate"));
   }
   if (state.gaps.size) {
     entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));

@@ -49,7 +49,7 @@ export class Motion {
   /** Animate an event: `before` and `after` are the spots of the two pictures. @param {PageEvent} event */
   play(event, before, after, most = DURATION) {
     this.stop();
-    if (still.matches || !event) return;
+    if (still.matches || !event || this.stage.layout.texture) return;
     this.left = MOST;
     this.copies = before.was.size > 0; // what is written comes when they have arrived
     this.duration = this.copies ? Math.min(most / 1.6, DURATION) : Math.min(most, DURATION);

@@ -67,8 +67,9 @@ export function arrows(stage, event) {
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
   pairs.forEach(([, a, b], i) => {
     const from = stage.cells.at[a],
-      to = stage.cells.at[b],
-      aside = (i % 3) * Math.min(gy / 12, 2);
+      to = stage.cells.at[b];
+    if (!from || !to) return; // in a part of a large pool that is not shown
+    const aside = (i % 3) * Math.min(gy / 12, 2);
     if (strip && from.x === to.x) {
       // beside the strips between them, where neither words nor owners are
       const way = from.y < to.y ? 1 : -1,

@@ -63,10 +63,10 @@ const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
 /** Frames around the word's places, joined by a line.
  * @param {Stage} stage @param {Layer} layer @param {Found | null} found */
 export function drawTrace(stage, layer, found) {
-  if (found) {
+  const at = found && stage.cells.at[found.block];
+  if (found && at) {
     const { slot: logical } = stage.layout,
-      { cell } = stage.layout,
-      at = stage.cells.at[found.block];
+      { cell } = stage.layout;
     const key = `${found.name} ${found.k}`,
       slot = stage.slotWidth(stage.run.groups.sizeOf(found.name));
     const left = stage.spots.rows.get(key),

@@ -1,6 +1,8 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
+import { Rows } from "./rows.js";
+import { drawTexture } from "./texture.js";
 import { chunksText, drawChunks, drawCopies } from "./copies.js";
 import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
 import { HEAD, MARGIN, plan } from "./layout.js";
@@ -13,6 +15,7 @@ import { arrows, drawMarks, outline } from "./overlay.js";
 import { drawQueues } from "./queues.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
+import { drawTree } from "./tree.js";
 import { drawTrace } from "./trace.js";
 
 /** Block → the kinds of an event's effects on it, with the copies that it ended.
@@ -50,7 +53,8 @@ export class Stage {
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
-    this.cells = new Cells(this, this.node);
+    /** @type {any} */
+    this.cells = layout.contiguous ? new Rows(this, this.node) : new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
     this.traced = new Layer(this.node, "trace");
     this.motion = new Motion(this);
@@ -122,10 +126,10 @@ export class Stage {
     const { header } = run,
       what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
-      if (!count) return;
+      if (!count || (i && layout.texture)) return;
       const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
-        y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
+        y = tier ? layout.bottom : layout.texture ? 15 : pools[i].y - 23; // between the pools are the copies
       put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
@@ -168,7 +172,10 @@ export class Stage {
     const shades = shadesOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
-    this.cells.draw(state, this.owners(state), view);
+    const owners = this.owners(state);
+    this.cells.draw(state, owners, view, changed);
+    if (this.layout.texture) drawTexture(this, state, owners, changed);
+    if (this.layout.tree) drawTree(this, state, owners, event, changed, view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
     if (run.most.queued) drawQueues(this, state, event, view, below);
@@ -189,7 +196,7 @@ export class Stage {
   keep(event) {
     const spots = this.spots.keep();
     for (const [what, ...blocks] of event?.effects ?? []) {
-      if (!TWO_BLOCKS.has(what) || spots.was.size > MOST) continue;
+      if (!TWO_BLOCKS.has(what) || spots.was.size > MOST || this.layout.texture) continue;
       for (const id of blocks.slice(0, 2)) spots.was.set(id, this.motion.likeness(id));
     }
     spots.left = spots.was.size ? this.under.groups.map((group) => group.cloneNode(true)) : [];
@@ -201,6 +208,11 @@ export class Stage {
   slotWidth(size) {
     const { several, cell } = this.layout;
     return several ? cell.w / size : cell.slot;
+  }
+
+  /** Show what belongs together with the block that a reader points at. @param {Hit | null} hit */
+  lift(hit) {
+    this.cells.lift(this.cells.owners, hit?.block);
   }
 
   /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */
