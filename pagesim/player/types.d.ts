@@ -95,7 +95,7 @@ declare global {
     shown: number;
     columns: number;
     t: number;
-    cpuGap: number;
+    apart: number; // empty places before the second pool
     height: number;
   }
 

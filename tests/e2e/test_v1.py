@@ -143,7 +143,8 @@ def test_a_hit_is_seen_on_its_way(page: Page) -> None:
     run = engine.run
     page.moving()
     page.show(run, run.find(kind="hit")[0])
-    place = page.look("boxes", ".ps-stage .under.texts text", "1")[-1]
+    label, *places = page.look("boxes", ".ps-stage .under.texts text", "free queue", "1")
+    (place,) = [one for one in places if abs(one["y"] - label["y"]) < 3]
     page.key("ARROW_RIGHT")
     page.look("toTheBegin")
     (begin,) = page.look("boxes", ".ps-ghosts > .ghost", "1")

@@ -36,6 +36,7 @@ MODULES = (
     "lives",
     "axis",
     "batch",
+    "chains",
     "course",
     "race",
 )  # those that need no document

@@ -1,5 +1,6 @@
 // The pools: one cell per block, repainted only when its look changes. Of a large pool a part has cells.
 
+import { box } from "./field.js";
 import { chunkGap } from "./layout.js";
 import { inkOn, paleness } from "./marks.js";
 import { Recycler, svg } from "./svg.js";
@@ -12,8 +13,7 @@ const letterWidth = (letter) => 5 + 8.5 * letter.length;
 export const hasLetters = ({ w, h, detail }, groups) =>
   detail > 0 || (h >= 14 && groups.list.every(({ letter }) => w >= letterWidth(letter)));
 
-/** The path of a rectangle, and of a frame within it. */
-export const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
+/** The path of a frame within a rectangle. */
 export const ring = (x, y, width, height, by) =>
   `${box(x, y, width, height)}M${x + by} ${y + by}v${height - 2 * by}h${width - 2 * by}v${2 * by - height}z`;
 
@@ -28,6 +28,8 @@ export class Cells {
     this.stage = stage;
     this.total = gpu + run.header.num_cpu_blocks;
     this.signs = new Set(); // of this step: numbers that stand for names, and "last"
+    /** @type {Changed} */
+    this.changed = new Map();
     /** @type {[number, number] | undefined} */
     this.reached = undefined; // in which step the keyboard reached which block
     /** @type {any[]} */
@@ -126,6 +128,7 @@ export class Cells {
     this.turn(view, changed);
     this.owners = owners;
     this.signs.clear();
+    this.changed = changed;
     this.at.forEach((cell) => this.paint(cell, state, owners[cell.id] ?? none, view));
   }
 
@@ -142,7 +145,7 @@ export class Cells {
     const size = group?.size ?? state.blockSize;
     const job = this.stage.pending.get(id);
     const last = state.lastOwner(id),
-      code = owners.length === 1 && !state.groups.several ? this.code(owners[0]) : null;
+      code = owners.length === 1 && !state.groups.several && !this.isSigned(cell) ? this.code(owners[0]) : null;
     if (last !== undefined) this.signs.add("last");
     if (code && code !== nameText(owners[0].name)) this.signs.add(code);
     const look = {
@@ -283,6 +286,13 @@ export class Cells {
   isBeside(letter) {
     const { fits, cell } = this.stage.layout;
     return letter !== "" && fits(`${this.total - 1}`, cell.w - letterWidth(letter) - 3) === "";
+  }
+
+  /** Whether the signs of this step are drawn over a cell: it is the last one in its frame. */
+  isSigned({ id, y }) {
+    const kinds = this.changed.get(id),
+      next = this.at[id + 1]?.y === y && this.changed.get(id + 1);
+    return kinds && `${[...kinds]}` !== `${[...(next || [])]}`;
   }
 
   /** A name, or only the number in it, where a small cell has room for it.

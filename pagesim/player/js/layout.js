@@ -23,8 +23,8 @@ const BETWEEN = 40, // from a pool to one below it
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 456,
-  SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 470,
+  SMALL = 454; // the greatest height that fits a laptop's screen together with the controls
 const MANY = 1024, // more blocks have no cells of their own
   CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
@@ -122,8 +122,10 @@ function boxes({ gpu, cpu, full, room, height, between, stacked, several, per })
 const widths = new Map(); // of texts at a size of one unit
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 function widthOf(text) {
-  pen.font = `100px ${FONT}`;
-  if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
+  if (!widths.has(text)) {
+    pen.font = `100px ${FONT}`;
+    widths.set(text, pen.measureText(text).width / 100);
+  }
   return widths.get(text);
 }
 
@@ -157,9 +159,9 @@ function textureOf(gpu, cpu, room) {
   const shown = 48;
   for (let columns = shown; ; columns += shown) {
     const t = Math.min(room / columns, 6),
-      rows = Math.ceil(gpu / columns) + Math.ceil(cpu / columns),
-      cpuGap = cpu ? 22 : 0;
-    if (rows * t + cpuGap <= 190 || t < 1) return { shown, columns, t, cpuGap, height: rows * t + cpuGap };
+      rows = Math.ceil(gpu / columns) + (cpu ? Math.ceil(22 / t) : 0), // and the heading of the second pool
+      height = (rows + Math.ceil(cpu / columns)) * t;
+    if (height <= 190 || t < 1) return { shown, columns, t, apart: rows * columns - gpu, height };
   }
 }
 
@@ -180,7 +182,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const aged = lists.filter((i) => header.lists[i][1] !== "sorted").length;
   const below = lists.length * LIST + aged * AGES + Number(run.shares) * SHARED + queues + 8;
   const legend = narrow
-    ? Math.max((132 * NARROW) / width, 64)
+    ? Math.max((132 * NARROW) / width, 64) + Number(run.chains > 0) * 16
     : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
   const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 

@@ -110,7 +110,7 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
   if (chips.length > 1) under.text(x + 5, y + 12, back, "muted small");
   if (stack && chips.length) under.path(`M${x} ${y - 1}v18`, "floor");
   for (const age of ages) drawAge(stage, age, y);
-  if (ages.length) under.text(MARGIN, y + 31, "freed, steps ago", "small muted");
+  if (ages.length) under.text(MARGIN, y + 31, layout.narrow ? "steps ago" : "freed, steps ago", "small muted");
   places.set(null, x);
   for (const at of gapsIn(state.gaps, number)) {
     if (places.has(at)) over.path(`M${places.get(at) - 1} ${y + 17}l-4 6h8z`, "gap");

@@ -1,133 +1,78 @@
 // Contiguous memory: one path for what a request holds, however many slots.
 
-import { box } from "./cells.js";
-import { svg } from "./svg.js";
+import { fieldOf } from "./field.js";
+import { Layer, Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
 import { nameText, short } from "./text.js";
-
-const PARTS = ["edge", "written", "over-color", "reserved", "hatched", "stretch"];
 
 export class Rows {
   /** Beside `at`, where each slot is, all is drawn by request. @param {Stage} stage */
   constructor(stage, parent) {
     const { layout, run } = stage,
-      { cell, pools } = layout,
-      [{ x: left, y: top, columns }] = pools,
-      count = run.header.num_gpu_blocks,
-      size = run.header.block_size,
-      none = svg("g"); // motion asks for a node of each block
+      { w, h, gy } = layout.cell,
+      [{ x: left, y: top, columns }] = layout.pools,
+      { num_gpu_blocks: count, block_size: size } = run.header,
+      none = svg("g"), // motion asks for a node of each slot
+      node = parent.appendChild(svg("g"));
     this.stage = stage;
     this.signs = new Set();
-    this.at = Array.from({ length: count }, (_, id) => ({
-      id,
-      x: left + (id % columns) * cell.w,
-      y: top + Math.floor(id / columns) * (cell.h + cell.gy),
-      g: none,
-    }));
-    this.node = parent.appendChild(svg("g", { role: "group", "aria-label": `${run.header.pool_names[0]} pool` }));
-    let ticks = "";
-    for (const { id, x, y } of cell.w < 5 ? [] : this.at) if (id % columns) ticks += `M${x.toFixed(1)} ${y}v${cell.h}`;
-    this.node.append(
-      svg("path", { d: ticks, class: "ticks" }),
-      svg("path", { d: this.stretch(0, count), class: "edge unit" }),
-    );
-    for (const { id, x, y } of this.at.filter((one) => one.id % columns === 0)) {
-      const text = svg("text", { x: x - 4, y: y + cell.h - 3, class: "end tiny muted" });
-      text.textContent = `${id * size}`;
-      this.node.append(text);
-    }
-    const whole = svg("rect", {
-      x: left,
-      y: top,
-      width: columns * cell.w,
-      height: this.at[count - 1].y + cell.h - top,
+    this.field = fieldOf(left, top, columns, w, h, h + gy);
+    this.at = Array.from({ length: count }, (_, id) => {
+      const [x, y] = this.field.at(id);
+      return { id, x, y, g: none };
     });
-    whole.setAttribute("class", "whole");
-    whole.hit = { at: (x, y) => this.blockAt(x, y) };
-    this.requests = this.node.appendChild(svg("g"));
-    this.node.append(whole);
-    this.groups = new Map(); // the nodes of each request
-  }
-
-  blockAt(x, y) {
-    const { cell, pools } = this.stage.layout,
-      [{ x: left, y: top, columns }] = pools,
-      id = Math.floor((y - top) / (cell.h + cell.gy)) * columns + Math.floor((x - left) / cell.w);
-    return id in this.at ? id : null;
-  }
-
-  /** The path of some slots in a row, which may begin and end within one, line by line. */
-  stretch(from, to) {
-    const { cell, pools } = this.stage.layout,
-      [{ columns }] = pools;
-    let d = "";
-    for (let at = from; at < to;) {
-      const { id, x, y } = this.at[Math.floor(at)],
-        end = Math.min(to, id - (id % columns) + columns);
-      d += box(+(x + (at - id) * cell.w).toFixed(1), y, +((end - at) * cell.w).toFixed(1), cell.h);
-      at = end;
+    const ground = new Layer(node, "memory");
+    ground.path(this.field.outline(0, count), "edge unit");
+    if (w > 5) ground.path(this.at.map(({ id, x, y }) => (id % columns ? `M${x} ${y}v${h}` : "")).join(""), "ticks");
+    for (let id = 0; id < count; id += columns) {
+      ground.text(left - 4, this.at[id].y + h / 2 + 4, `${id * size}`, "end tiny muted");
     }
-    return d;
+    this.layer = new Layer(node, "memory");
+    this.requests = new Recycler(node, "path");
+    const whole = node.appendChild(svg("rect", { x: left, y: top, width: columns * w, class: "whole" }));
+    whole.setAttribute("height", `${this.at[count - 1].y + h - top}`);
+    whole.hit = {
+      at: (x, y) => {
+        const id = this.field.under(x, y);
+        return id !== null && id in this.at ? id : null;
+      },
+    };
   }
 
   /** @param {State} state @param {Owner[][]} _ @param {View} view */
   draw(state, _, { selected }) {
-    const { cell } = this.stage.layout,
-      gone = new Set(this.groups.keys());
-    for (const table of state.tables.values()) {
-      const { name, ids } = table;
+    const { layer, field, stage } = this,
+      { w, h } = stage.layout.cell,
+      [{ columns }] = stage.layout.pools;
+    for (const { name, ids, filled } of state.tables.values()) {
       if (!ids.length) continue;
-      gone.delete(name);
-      const g = this.groups.get(name) ?? this.begin(name),
-        { color, pattern } = this.stage.run.look(name),
-        first = ids[0],
-        end = ids[ids.length - 1] + 1,
-        filled = first + table.filled / state.blockSize,
-        dim = selected && !isSelected(selected, ids.includes(selected.value) ? selected.value : -1, [{ name }]);
-      const [edge, written, over, reserved, hatched, outline] = g.parts;
-      g.node.setAttribute("class", dim ? "ps-cell dim" : "ps-cell");
-      g.node.setAttribute("data-block", first);
-      for (const [node, from, to, fill] of [
-        [edge, first, end, "transparent"],
-        [written, first, filled, color],
-        [over, first, filled, pattern ?? "none"],
-        [reserved, filled, end, color],
-        [hatched, filled, end, "url(#ps-hatch)"],
-        [outline, first, end, "none"],
-      ]) {
-        node.setAttribute("d", this.stretch(from, to));
-        node.setAttribute("fill", fill);
-      }
-      const { x, y } = this.at[first],
+      const [from] = ids,
+        to = from + ids.length,
+        written = from + filled / state.blockSize,
+        { color, pattern } = stage.run.look(name),
+        followed = selected && isSelected(selected, ids.find((id) => id === selected.value) ?? -1, [{ name }]),
+        dim = selected && !followed ? "dim " : "",
         text = short(nameText(name), 12),
-        room = Math.min(ids.length, 12) * cell.w;
-      g.label.setAttribute("x", x + 4);
-      g.label.setAttribute("y", y + cell.h / 2 + 4);
-      g.label.textContent = text.length * 7 < room ? text : "";
+        rest = field.outline(written, to),
+        { x, y } = this.at[from];
+      layer.path(field.outline(from, written), dim, "none", color);
+      if (pattern) layer.path(field.outline(from, written), `${dim}over-color`, "none", pattern);
+      layer.path(rest, `${dim}reserved`, "none", color);
+      layer.path(rest, dim, "none", "url(#ps-hatch)");
+      const known = { role: "button", "aria-label": text, tabindex: this.requests.used ? -1 : 0, "data-block": from };
+      this.requests.next({ d: field.outline(from, to), class: `${dim}ps-cell stretch`, ...known }, { seq: name });
+      if (text.length * 7 < Math.min(ids.length, columns - (from % columns)) * w) {
+        layer.text(x + 4, y + h / 2 + 4, text, `${dim}strong halo`);
+      }
     }
-    for (const name of gone) {
-      this.groups.get(name).node.remove();
-      this.groups.delete(name);
-    }
-    [...this.requests.children].forEach((node, i) => node.setAttribute("tabindex", i ? -1 : 0));
+    layer.done();
+    this.requests.done();
   }
 
-  /** The nodes of a request that is new. */
-  begin(name) {
-    const node = this.requests.appendChild(svg("g", { role: "button", "aria-label": nameText(name) })),
-      parts = PARTS.map((part) => node.appendChild(svg("path", { class: part }))),
-      label = node.appendChild(svg("text", { class: "strong halo" }));
-    node.hit = { seq: name };
-    const made = { node, parts, label };
-    this.groups.set(name, made);
-    return made;
-  }
-
-  /** The keyboard's way from a request to the next one. @param {Hit} hit */
+  /** The keyboard's way from a request to the next one in memory. @param {Hit} hit */
   walk({ seq }, dx, dy) {
-    const all = [...this.groups].sort(([, a], [, b]) => a.node.dataset.block - b.node.dataset.block),
-      at = all.findIndex(([name]) => name === seq);
-    all[at + dx + dy]?.[1].node.focus();
+    const all = this.requests.nodes.slice(0, this.requests.shown).sort((a, b) => a.dataset.block - b.dataset.block);
+    all[all.findIndex(({ hit }) => hit.seq === seq) + dx + dy]?.focus();
   }
 
   /** Every request has its name. */

@@ -1,76 +1,51 @@
 // A pool of thousands of blocks as one picture: a path for each colour, however many blocks have it. Cells.js
 // draws the part of it that is enlarged.
 
-import { box } from "./cells.js";
+import { box, fieldOf } from "./field.js";
 
 /** The colour of a block in the picture: its first owner's, or what it is without one.
  * @param {State} state @param {Owner[] | undefined} owners */
 const lookOf = (state, id, owners) =>
   owners?.[0]?.color ?? (state.refs[id] || state.isIdle(id) ? "var(--held)" : undefined);
 
-/** Where the blocks of a large pool are. @param {Stage} stage */
-function placesOf({ layout, run }) {
-  const { columns, t, cpuGap, height } = /** @type {Texture} */ (layout.texture),
-    { x, y: bottom } = layout.pools[0],
-    { num_gpu_blocks: gpu, num_cpu_blocks: cpu } = run.header,
-    top = bottom - height - 26,
-    low = top + Math.ceil(gpu / columns) * t + cpuGap;
-  /** The first of some blocks in a row, as a place of the picture. */
-  const at = (id) => {
-    const index = id < gpu ? id : id - gpu;
-    return [x + (index % columns) * t, (id < gpu ? top : low) + Math.floor(index / columns) * t];
-  };
-  /** The block at a place. */
-  const blockAt = (px, py) => {
-    const column = Math.floor((px - x) / t),
-      above = py < low - cpuGap || !cpu,
-      id = Math.floor((py - (above ? top : low)) / t) * columns + column;
-    return column < 0 || column >= columns || id < 0 || id >= (above ? gpu : cpu) ? null : id + (above ? 0 : gpu);
-  };
-  /** The path of neighbours, row by row. */
-  const stretch = (from, to, by = 0) => {
-    let d = "";
-    for (let id = from; id < to;) {
-      const first = id < gpu ? 0 : gpu,
-        end = Math.min(to, id + columns - ((id - first) % columns), id < gpu ? gpu : gpu + cpu),
-        [left, y] = at(id);
-      d += box(
-        +(left - by).toFixed(2),
-        +(y - by).toFixed(2),
-        +((end - id) * t + 2 * by).toFixed(2),
-        +(t + 2 * by).toFixed(2),
-      );
-      id = end;
-    }
-    return d;
-  };
-  return { x, top, low, at, blockAt, stretch, width: columns * t };
-}
-
 /** @param {Stage} stage @param {State} state @param {Owner[][]} owners @param {Changed} changed */
-export function drawTexture(stage, state, owners, changed) {
-  const { under, over, layout, cells } = stage,
-    { columns, t, height } = /** @type {Texture} */ (layout.texture),
-    { x, top, low, at, blockAt, stretch, width } = placesOf(stage),
+export function drawTexture({ under, over, layout, cells }, state, owners, changed) {
+  const { columns, t, height, apart } = /** @type {Texture} */ (layout.texture),
+    { numGpu: gpu, total } = state,
+    [{ x: left, y: low, columns: across }] = layout.pools,
+    top = low - height - 26,
+    field = fieldOf(left, top, columns, t, t, t),
+    // the second pool begins in a row of its own
+    place = (id) => (id < gpu ? id : id + apart),
+    outline = (from, to, more = 0) =>
+      field.outline(from, Math.min(to, gpu), more) + field.outline(Math.max(from, gpu) + apart, to + apart, more),
     paths = new Map();
-  for (let id = 0, end = 0; id < state.total; id = end) {
+  for (let id = 0, end = 0; id < total; id = end) {
     const look = lookOf(state, id, owners[id]);
-    for (end = id + 1; end < state.total && lookOf(state, end, owners[end]) === look;) end++;
-    if (look) paths.set(look, (paths.get(look) ?? "") + stretch(id, end));
+    for (end = id + 1; end < total && lookOf(state, end, owners[end]) === look;) end++;
+    if (look) paths.set(look, (paths.get(look) ?? "") + outline(id, end));
   }
-  under.rect(x, top, width, height, "", "transparent", { at: blockAt });
+  const at = (x, y) => {
+    const found = field.under(x, y) ?? total + apart,
+      id = found < gpu ? found : found - apart;
+    return found < gpu || (id >= gpu && id < total) ? id : null;
+  };
+  under.rect(left, top, columns * t, height, "", "transparent", { at });
   for (const [look, d] of paths) under.path(d, "texture", "none", look);
-  const gpuRows = Math.ceil(state.numGpu / columns) * t,
-    rims = box(x, top, width, gpuRows) + (state.total > state.numGpu ? box(x, low, width, top + height - low) : "");
-  under.path(rims, "thin");
-  if (state.total > state.numGpu) under.text(x, low - 6, `${state.poolNames[1]} pool`, "strong");
+  const rims = [
+    [0, gpu],
+    [gpu, total],
+  ].map(([from, to]) =>
+    from < to ? box(left, field.at(place(from))[1], columns * t, Math.ceil((to - from) / columns) * t) : "",
+  );
+  under.path(rims.join(""), "thin");
+  if (rims[1]) under.text(left, field.at(place(gpu))[1] - 6, `${state.poolNames[1]} pool`, "strong");
   const spot = Math.max(t, 3);
-  over.path([...changed.keys()].map((id) => box(...at(id), spot, spot)).join(""), "spot");
-  const { from, shown } = cells,
-    end = Math.min(from + shown, state.total),
-    { x: left, y: lowest, columns: across } = layout.pools[0],
-    right = left + across * (layout.cell.w + layout.cell.gx) - layout.cell.gx;
-  over.path(stretch(from, end, 1.5), "enlarged");
-  const [[a, y], [b, z]] = [at(from), at(end - 1)];
-  under.path(`M${a} ${y + t}V${top + height}L${left} ${lowest - 4}H${right}L${b + t} ${top + height}V${z + t}`, "lead");
+  over.path([...changed.keys()].map((id) => box(...field.at(place(id)), spot, spot)).join(""), "spot");
+  const end = Math.min(cells.from + cells.shown, total),
+    right = left + across * (layout.cell.w + layout.cell.gx) - layout.cell.gx,
+    [[a, y], [b, z]] = [field.at(place(cells.from)), field.at(place(end - 1))],
+    down = top + height;
+  over.path(outline(cells.from, end, 1.5), "enlarged");
+  under.path(`M${a} ${y + t}V${down}L${left} ${low - 4}H${right}L${b + t} ${down}V${z + t}`, "lead");
 }

@@ -75,7 +75,7 @@ export function drawTrace(stage, layer, found) {
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
     /** @type {Box} */
     const end = cell.detail === 3 ? [at.x + found.offset * slot, at.y, slot, cell.h] : [at.x, at.y, cell.w, cell.h];
-    const lane = stage.layout.pools[0].x - (cell.before || 10) - 2,
+    const lane = Math.max(stage.layout.pools[0].x - (cell.before || (cell.detail ? 10 : 34)) - 2, 3),
       gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
     if (entry) layer.path(way(entry, end, lane, gap), "trace-line");

@@ -51,7 +51,7 @@ export function drawTree(stage, state, owners, event, changed, view) {
         `mid ${owner ? owner.ink : ""}`,
         hit,
       );
-      if (ids.some((one) => changed.has(one))) over.rect(x - 2, y - 2, wide + 4, HIGH + 4, "frame");
+      if (ids.some((one) => changed.has(one))) over.rect(x - 2, y - 2, wide + 4, HIGH + 4, "frame hung");
       if (missed) over.path(`M${x - LINK / 2} ${y - 3}v${HIGH + 6}`, "candidate");
     }
     if (chain.length > most) under.text(MARGIN + most * (wide + LINK), y + 12.5, `+${chain.length - most}`, "muted");

@@ -129,7 +129,8 @@ export class Stage {
       if (!count || (i && layout.texture)) return;
       const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
-        y = tier ? layout.bottom : layout.texture ? 15 : pools[i].y - 23; // between the pools are the copies
+        top = pools[i].y - (layout.texture ? layout.texture.height + 37 : 23),
+        y = tier ? layout.bottom : top; // between the pools are the copies
       put(x, y, "heading", `${header.pool_names[i]} ${what}${tier}`);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
