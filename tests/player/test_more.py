@@ -14,8 +14,8 @@ LAST = "return [...Array(run.steps + 1).keys()].map((i) => given.ids.map((id) =>
 SHARED = "return [...Array(run.steps + 1).keys()].map((i) => run.at(i).sharing);"
 CHAINS = """
 const event = given.step ? run.events[given.step - 1] : null;
-return player.chainsOf(run.at(given.step), event).map((chain) => chain.map(({ids, words, missed}) =>
-  [ids, words, missed]));"""
+return player.chainsOf(run.at(given.step), event).map((chain) => chain.map(({ids, tokens, k, missed}) =>
+  [ids, tokens.slice(2 * k, 2 * k + 2), missed]));"""
 
 
 def prefixes() -> pagesim.Timeline:

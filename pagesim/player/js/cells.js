@@ -1,7 +1,7 @@
 // The pools: one cell per block, repainted only when its look changes. Of a large pool a part has cells.
 
 import { box } from "./field.js";
-import { chunkGap } from "./layout.js";
+import { SIGNED, chunkGap } from "./layout.js";
 import { inkOn, paleness } from "./marks.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
@@ -292,7 +292,7 @@ export class Cells {
   isSigned({ id, y }) {
     const kinds = this.changed.get(id),
       next = this.at[id + 1]?.y === y && this.changed.get(id + 1);
-    return kinds && `${[...kinds]}` !== `${[...(next || [])]}`;
+    return this.stage.layout.cell.h >= SIGNED && kinds && `${[...kinds]}` !== `${[...(next || [])]}`;
   }
 
   /** A name, or only the number in it, where a small cell has room for it.

@@ -18,7 +18,7 @@ function prefixOf(tokens, k, size) {
 
 /**
  * The cached blocks of the first pool as chains, from the first block of a prefix to the last: lists of nodes
- * {k, ids, words, above, missed}. Chains share their nodes; one without ids is not cached, though its follower is,
+ * {k, ids, tokens, above, missed}. Chains share their nodes; one without ids is not cached, though its follower is,
  * or is the first one that the lookup of this event did not find.
  * @param {State} state @param {PageEvent | null} event
  */
@@ -31,7 +31,7 @@ export function chainsOf(state, event) {
       let node = nodes.get(number);
       if (!node) {
         const above = k ? put(tokens, k - 1) : null;
-        node = { k, ids: [], words: tokens.slice(k * size, (k + 1) * size), above, below: [], missed: false };
+        node = { k, ids: [], tokens, above, below: [], missed: false };
         nodes.set(number, node);
         above?.below.push(node);
       }

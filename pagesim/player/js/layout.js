@@ -14,17 +14,18 @@ export const ROW = 17,
 export const LANE = 20; // a table of several groups, and what its kind answers to a lookup
 export const LINE = 22; // a table drawn in one line
 export const CHAIN = 21; // of cached blocks
+export const SIGNED = 19; // from this height on a cell has room for the signs of a step
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32, // a list of blocks
-  AGES = 17, // and since when its blocks are in it
+  AGES = 15, // and since when its blocks are in it
   SHARED = 22; // what sharing saves
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 470,
-  SMALL = 454; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 463,
+  SMALL = 447; // the greatest height that fits a laptop's screen together with the controls
 const MANY = 1024, // more blocks have no cells of their own
   CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
@@ -179,12 +180,12 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
-  const aged = lists.filter((i) => header.lists[i][1] !== "sorted").length;
+  const aged = several ? 0 : lists.filter((i) => header.lists[i][1] !== "sorted").length; // else there is no room
   const below = lists.length * LIST + aged * AGES + Number(run.shares) * SHARED + queues + 8;
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64) + Number(run.chains > 0) * 16
     : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
+  const room = (narrow ? tall : (several ? STAGE - 7 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
@@ -226,7 +227,9 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     room: width - MARGIN - poolsX,
     height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0) - above,
   };
-  const cell = (contiguous && stretch(asked)) || ((full || several) && !per && strips(asked)) || boxes(asked);
+  const found = (contiguous && stretch(asked)) || ((full || several) && !per && strips(asked)) || boxes(asked),
+    // Where colours come again, a name says more than a number, and there is room for one of them.
+    cell = run.places.size > 7 && !several && found.h < 26 && found.detail === 1 ? { ...found, detail: 0 } : found;
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);

@@ -3,7 +3,7 @@
 import { hasLetters, ring } from "./cells.js";
 import { missedIn } from "./chains.js";
 import { CHANGES, wordOf } from "./effects.js";
-import { MARGIN } from "./layout.js";
+import { MARGIN, SIGNED } from "./layout.js";
 import { paleness } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { tag } from "./lanes.js";
@@ -93,7 +93,7 @@ export function drawLegend(stage, state, event, changed) {
   }
   if (!event?.effects.length) return;
   entry("dashed: this step", box("frame"));
-  if (layout.cell.h < 14) return; // no room for the signs either
+  if (layout.cell.h < SIGNED) return; // no room for the signs either
   for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
     const [sign] = CHANGES.get(kind);
     entry(wordOf(kind, several), (bx, by) => {

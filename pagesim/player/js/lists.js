@@ -20,7 +20,8 @@ export function drawLists(stage, state, changed, view) {
     y += SHARED;
   }
   for (const number of layout.lists) {
-    const [name, order] = run.header.lists[number],
+    const top = y,
+      [name, order] = run.header.lists[number],
       ids = state.idsIn(number);
     under.text(MARGIN, y + 12, short(name, 15), "strong");
     if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(ids) });
@@ -28,12 +29,11 @@ export function drawLists(stage, state, changed, view) {
       const chips = ids.map((id) => ({ text: `${id}`, ids: [id] })),
         back = run.isStack(name) ? "bottom" : "back";
       drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next", back });
-      y += AGES;
+      if (!run.groups.several) y += AGES;
     }
     if (!number && state.nullBlock !== null) {
       const text = layout.narrow || layout.per ? "is null" : "is the null block: it is never handed out";
-      const top = y - 5 - (order === "sorted" ? 0 : AGES);
-      under.text(layout.width - MARGIN, top, `block ${state.nullBlock} ${text}`, "end muted small");
+      under.text(layout.width - MARGIN, top - 5, `block ${state.nullBlock} ${text}`, "end muted small");
     }
     y += LIST;
   }
@@ -62,7 +62,7 @@ function drawSharing({ under, layout, run }, state, y) {
 
 /** @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 function drawRow(stage, state, changed, view, y, { number, chips, front = "", back = "" }) {
-  const { layout, under, over, spots } = stage,
+  const { layout, run, under, over, spots } = stage,
     left = MARGIN + LABEL,
     places = new Map(),
     stack = back === "bottom";
@@ -109,8 +109,9 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
   if (!front) return;
   if (chips.length > 1) under.text(x + 5, y + 12, back, "muted small");
   if (stack && chips.length) under.path(`M${x} ${y - 1}v18`, "floor");
+  if (run.groups.several) ages.length = 0;
   for (const age of ages) drawAge(stage, age, y);
-  if (ages.length) under.text(MARGIN, y + 31, layout.narrow ? "steps ago" : "freed, steps ago", "small muted");
+  if (ages.length) under.text(MARGIN, y + 30, layout.narrow ? "steps ago" : "freed, steps ago", "small muted");
   places.set(null, x);
   for (const at of gapsIn(state.gaps, number)) {
     if (places.has(at)) over.path(`M${places.get(at) - 1} ${y + 17}l-4 6h8z`, "gap");
@@ -121,8 +122,8 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
 function drawAge({ under, layout, step }, [freed, from, to], y) {
   const words = freed ? [`${step - freed}`] : ["since the start", "start"],
     text = words.find((one) => layout.fits(one, to - from) === "") ?? "";
-  under.path(`M${from + 1} ${y + 18}v3H${to - 1}v-3`, "lead");
-  under.text((from + to) / 2, y + 31, text, "mid small muted");
+  under.path(`M${from + 1} ${y + 18}v2H${to - 1}v-2`, "lead");
+  under.text((from + to) / 2, y + 30, text, "mid small muted");
 }
 
 /**

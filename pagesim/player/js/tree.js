@@ -13,6 +13,7 @@ const HIGH = 17,
 export function drawTree(stage, state, owners, event, changed, view) {
   const { under, over, layout, run, label } = stage,
     all = chainsOf(state, event),
+    size = state.blockSize,
     top = HEAD + layout.body + 12,
     long = "each one's hash contains the hash at its left, so a lookup goes from the left";
   under.text(MARGIN, top + 4, `Cached blocks${layout.narrow ? " by prefix" : `: ${long}`}`, "strong");
@@ -26,6 +27,7 @@ export function drawTree(stage, state, owners, event, changed, view) {
     wide = Math.max(Math.min(room / deep - LINK, 120), LEAST),
     most = Math.floor(room / (wide + LINK));
   const drawn = new Map(); // node → where it is
+  let links = "";
   rows.forEach((chain, row) => {
     const y = top + 13 + row * CHAIN;
     for (const node of chain.slice(0, most)) {
@@ -35,27 +37,27 @@ export function drawTree(stage, state, owners, event, changed, view) {
         x = MARGIN + k * (wide + LINK),
         from = drawn.get(above);
       drawn.set(node, y);
-      if (above) under.path(`M${x - LINK} ${from + HIGH / 2}h${LINK / 2}V${y + HIGH / 2}h${LINK / 2}`, "lead");
+      if (above) links += `M${x - LINK} ${from + HIGH / 2}h${LINK / 2}V${y + HIGH / 2}h${LINK / 2}`;
       const owner = owners[id]?.[0],
         hit = id === undefined ? null : { block: id };
-      under.rect(x, y, wide, HIGH, id === undefined ? "absent" : "thin", owner?.color ?? "none", hit);
-      if (id !== undefined && !owner) under.rect(x, y, wide, HIGH, "thin waiting", "none", hit);
-      const words = node.words.map(label).join(" "),
+      under.rect(x, y, wide, HIGH, hit ? (owner ? "thin" : "thin waiting") : "absent", owner?.color, hit);
+      const words =
+          wide < 7 * size
+            ? ""
+            : node.tokens
+                .slice(k * size, (k + 1) * size)
+                .map(label)
+                .join(" "),
         name = ids.join(" "),
-        text = [`${name}: ${words}`, name].find((one) => id !== undefined && layout.fits(one, wide - 4) === "");
-      const alone = layout.fits(words, wide - 4) === "" ? words : "";
-      under.text(
-        x + wide / 2,
-        y + 12.5,
-        text ?? (id === undefined ? alone : short(name, 4)),
-        `mid ${owner ? owner.ink : ""}`,
-        hit,
-      );
+        whole = hit ? `${name}: ${words}` : words,
+        text = words && layout.fits(whole, wide - 4) === "" ? whole : short(name, 5);
+      under.text(x + wide / 2, y + 12.5, text, `mid ${owner ? owner.ink : ""}`, hit);
       if (ids.some((one) => changed.has(one))) over.rect(x - 2, y - 2, wide + 4, HIGH + 4, "frame hung");
       if (missed) over.path(`M${x - LINK / 2} ${y - 3}v${HIGH + 6}`, "candidate");
     }
     if (chain.length > most) under.text(MARGIN + most * (wide + LINK), y + 12.5, `+${chain.length - most}`, "muted");
   });
+  under.path(links, "lead");
   if (all.length > rows.length) {
     under.text(layout.width - MARGIN, top + 4, `and ${all.length - rows.length} more`, "end muted");
   }
