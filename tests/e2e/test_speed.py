@@ -15,7 +15,7 @@ from tests.e2e.browser import Page
 
 SLACK = 5
 MOUNT_MS, STEP_MS, SCRUB_MS = 100, 5, 10
-FIXED_BYTES, BYTES_A_STEP = 72_000, 80
+FIXED_BYTES, BYTES_A_STEP = 80_000, 80
 # A step counts with the layout that it causes, not with the painting.
 TIME = """
 const times = [], root = document.querySelector('.pagesim-player');

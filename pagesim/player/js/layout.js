@@ -24,8 +24,8 @@ const BETWEEN = 40, // from a pool to one below it
   BELOW = 24; // the heading of the second tier
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
-const STAGE = 463,
-  SMALL = 447; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 462,
+  SMALL = 446; // the greatest height that fits a laptop's screen together with the controls
 const MANY = 1024, // more blocks have no cells of their own
   CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
@@ -181,11 +181,11 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
   const aged = several ? 0 : lists.filter((i) => header.lists[i][1] !== "sorted").length; // else there is no room
-  const below = lists.length * LIST + aged * AGES + Number(run.shares) * SHARED + queues + 8;
+  const below = lists.length * LIST + aged * AGES + Number(run.shares && !several) * SHARED + queues + 8;
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64) + Number(run.chains > 0) * 16
     : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : (several ? STAGE - 7 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
+  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;

@@ -17,7 +17,7 @@ export function drawLists(stage, state, changed, view) {
   let y = HEAD + layout.body + layout.tree + 14;
   if (run.shares) {
     drawSharing(stage, state, y);
-    y += SHARED;
+    if (!run.groups.several) y += SHARED;
   }
   for (const number of layout.lists) {
     const top = y,
@@ -44,18 +44,19 @@ export function drawLists(stage, state, changed, view) {
  * @param {Stage} stage @param {State} state */
 function drawSharing({ under, layout, run }, state, y) {
   const { owners, used, alone } = state.sharing;
-  if (used === alone) return;
-  const who = plural(owners, run.groups.several ? "request" : "sequence"),
+  const { several } = run.groups;
+  if (used === alone || (several && layout.narrow)) return;
+  const who = plural(owners, several ? "request" : "sequence"),
     words = [
       `${who} use ${plural(used, "block")}; without sharing they would use ${alone}`,
       `${who}: ${plural(used, "block")}; without sharing ${alone}`,
     ],
     text = words.find((one) => layout.fits(one, layout.width - 2 * MARGIN) === "") ?? words[1];
-  under.text(MARGIN, y + 4, text, "");
+  under.text(several ? 2 * LABEL : MARGIN, several ? y - 5 : y + 4, text, "");
   const each = Math.min((layout.width - MARGIN - BAR) / alone, 10),
     boxes = (from, to) =>
       Array.from({ length: to - from }, (_, i) => `M${BAR + (from + i) * each} ${y - 5}h${each - 2}v9h${2 - each}z`);
-  if (each < 4) return;
+  if (each < 4 || several) return;
   under.path(boxes(0, used).join(""), "counted", "none", "var(--held)");
   under.path(boxes(used, alone).join(""), "counted saved");
 }
