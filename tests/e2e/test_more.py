@@ -1,4 +1,4 @@
-"""What a large or a busy cache shows: last owners, ages, chains, what sharing saves, texture, rows, names."""
+"""What a large or a busy cache shows: last owners, ages, chains, what sharing saves, names."""
 
 import random
 
@@ -11,7 +11,9 @@ from tests.e2e.test_layout import rows
 from tests.player.test_more import prefixes
 
 NODES = "return document.querySelectorAll('.ps-stage *').length"
-LINE = "return [...document.querySelectorAll('.ps-stage .under text')].map((text) => text.textContent)"
+LINE = (
+    "return [...document.querySelectorAll('.ps-stage .under text')].map((text) => text.textContent)"
+)
 
 
 def large(blocks: int = 20_480) -> pagesim.Timeline:
@@ -37,7 +39,9 @@ def test_a_freed_block_keeps_an_outline_until_it_is_taken(page: Page) -> None:
     first = story.arrive(range(5), 0)
     first.leave()
     story.arrive(range(5), 1)
-    outlines = "return [...document.querySelectorAll('.ps-cell .last')].map((p) => p.getAttribute('fill'))"
+    outlines = (
+        "return [...document.querySelectorAll('.ps-cell .last')].map((p) => p.getAttribute('fill'))"
+    )
     page.show(story.run, 1)
     assert page.js(outlines) == []
     page.go(2)
@@ -68,11 +72,14 @@ def test_sharing_is_compared_with_none(page: Page) -> None:
         tables = [table.block_ids for table in run.at(step).tables.values()]
         used, alone = len({i for ids in tables for i in ids}), sum(map(len, tables))
         boxes = page.js(
-            "return [...document.querySelectorAll('.counted')].map((p) => p.getAttribute('d').split('M').length - 1)"
+            "const nodes = [...document.querySelectorAll('.counted')];"
+            "return nodes.map((p) => p.getAttribute('d').split('M').length - 1)"
         )
         assert boxes == ([used, alone - used] if used < alone else []), step
         told = [text for text in page.js(LINE) if "without" in text]
-        assert [f" {used} " in text and f" {alone}" in text for text in told] == [True] * (used < alone)
+        assert [f" {used} " in text and f" {alone}" in text for text in told] == [True] * (
+            used < alone
+        )
 
 
 def test_the_end_of_a_lookup_is_in_the_tree(page: Page) -> None:
@@ -98,7 +105,8 @@ def test_a_large_pool_is_one_picture_with_a_part_enlarged(page: Page) -> None:
     page.one('.ps-cell[data-block="15022"]').send_keys("\ue014\ue014\ue014")
     page.until("return document.activeElement.dataset.block === '15025'")
     where = """
-        const rect = [...document.querySelectorAll('.ps-stage .under.rects rect')].find((r) => r.hit?.at);
+        const rects = [...document.querySelectorAll('.ps-stage .under.rects rect')];
+        const rect = rects.find((r) => r.hit?.at);
         const { left, top } = rect.getBoundingClientRect();
         const at = { clientX: left + 1, clientY: top + 1, bubbles: true };
         rect.dispatchEvent(new MouseEvent('click', at));"""
@@ -109,7 +117,9 @@ def test_a_large_pool_is_one_picture_with_a_part_enlarged(page: Page) -> None:
 
 def test_contiguous_memory_has_nodes_for_requests_alone(page: Page) -> None:
     requests = pagesim.workload.paper_sharegpt(6, seed=0)
-    run = pagesim.simulate(requests, policy="max", pool=8192, record=True, progress=False).timeline[:300]
+    run = pagesim.simulate(requests, policy="max", pool=8192, record=True, progress=False).timeline[
+        :300
+    ]
     page.show(run, len(run))
     tables = len(run.at(len(run)).tables)
     assert tables > 1
@@ -135,8 +145,9 @@ def test_whose_a_small_cell_is_can_be_read(page: Page, width: int) -> None:
         if block not in owner:
             continue
         paint, words = page.js(
-            "return [[...arguments[0].querySelectorAll('path')].map((p) => p.getAttribute('fill')).join(),"
-            "[...arguments[0].querySelectorAll('.mid')].map((t) => t.textContent).join()]",
+            "const all = (css) => [...arguments[0].querySelectorAll(css)];"
+            "return [all('path').map((p) => p.getAttribute('fill')).join(),"
+            "all('.mid').map((t) => t.textContent).join()]",
             cell,
         )
         if words:

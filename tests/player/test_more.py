@@ -10,16 +10,18 @@ from tests.e2e import scenes
 from tests.player import grouped, samples
 from tests.timeline.scenes import told
 
-LAST = "return [...Array(run.steps + 1).keys()].map((i) => given.ids.map((id) => run.at(i).lastOwner(id) ?? null));"
+LAST = """
+const names = (state) => given.ids.map((id) => state.lastOwner(id) ?? null);
+return [...Array(run.steps + 1).keys()].map((i) => names(run.at(i)));"""
 SHARED = "return [...Array(run.steps + 1).keys()].map((i) => run.at(i).sharing);"
 CHAINS = """
 const event = given.step ? run.events[given.step - 1] : null;
-return player.chainsOf(run.at(given.step), event).map((chain) => chain.map(({ids, tokens, k, missed}) =>
-  [ids, tokens.slice(2 * k, 2 * k + 2), missed]));"""
+const tell = ({ids, tokens, k, missed}) => [ids, tokens.slice(2 * k, 2 * k + 2), missed];
+return player.chainsOf(run.at(given.step), event).map((chain) => chain.map(tell));"""
 
 
 def prefixes() -> pagesim.Timeline:
-    """V1 with caching, blocks of two: a prompt, one that shares its begin, and one that takes its blocks."""
+    """V1 with caching, blocks of two: a prompt, and one that begins as the first one did."""
     story = pagesim.Story(gpu_blocks=6, block_size=2, engine="v1", caching=True)
     first = story.arrive([1, 2, 3, 4, 5], 0)
     first.leave()
@@ -57,7 +59,11 @@ def test_what_sharing_saves_is_counted_from_the_tables(node: Any, name: str) -> 
         "groups": grouped.a_long_prompt,
         "null block": lambda: told(range(9), gpu_blocks=12, block_size=2),
     }[name]()
-    states = samples.states(*run) if isinstance(run, tuple) else [state_as_dict(run.at(step)) for step in range(len(run) + 1)]
+    states = (
+        samples.states(*run)
+        if isinstance(run, tuple)
+        else [state_as_dict(run.at(step)) for step in range(len(run) + 1)]
+    )
     for step, (state, found) in enumerate(zip(states, node(SHARED, run), strict=True)):
         held = [block for _, ids, *_ in state["tables"] for block in ids if block != state["null"]]
         assert (found["used"], found["alone"]) == (len(set(held)), len(held)), step
