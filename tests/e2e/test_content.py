@@ -76,7 +76,8 @@ def test_contiguous_memory_is_a_strip(page: Page) -> None:
     assert page.text(".ps-stage").count("GPU memory, in slots") == 1
     wide = """
         const nodes = [...document.querySelectorAll(arguments[0])];
-        return nodes.map((node) => node.getAttribute("d")).join("").match(/h[0-9.]+/g).map((part) => +part.slice(1));"""
+        const d = nodes.map((node) => node.getAttribute("d")).join("");
+        return d.match(/h[0-9.]+/g).map((part) => +part.slice(1));"""
     lines = page.js(wide, ".memory .unit")
     assert len(lines) < run.at(10).num_blocks / 10, "no gap in a line"
     unit = sum(lines) / run.at(10).num_blocks
