@@ -12,7 +12,7 @@ import { describeBlock, groupText, nameText, plural, short } from "./text.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { When } from "./when.js";
-import { blockIn, namesIn, search } from "./search.js";
+import { blockNamed, namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
 import { markText } from "./marks.js";
 
@@ -297,7 +297,7 @@ export class Player {
 
   find(direction) {
     this.found ??= search(this.run, this.panel.query.value);
-    const block = this.stage.layout.texture ? blockIn(this.panel.query.value) : -1;
+    const block = this.stage.layout.texture ? blockNamed(this.panel.query.value) : -1;
     if (block >= 0 && block < this.state.total) this.select({ kind: "block", value: block }); // it is enlarged
     this.jump(this.found, direction);
   }

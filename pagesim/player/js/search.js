@@ -12,13 +12,13 @@ export const namesIn = (event, groups) =>
   ].map((name) => groups.owner(name));
 
 /** The block that a query names; -1: none. */
-export const blockIn = (query) => +(/^(?:block\s*|#)(\d+)$/i.exec(query.trim())?.[1] ?? -1);
+export const blockNamed = (query) => +(/^(?:block\s*|#)(\d+)$/i.exec(query.trim())?.[1] ?? -1);
 
 /** A query from the search box → the indices of the events it matches. @param {Run} run */
 export function search(run, query) {
   const text = query.trim(),
     low = text.toLowerCase();
-  const block = blockIn(text);
+  const block = blockNamed(text);
   const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);
   for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);
   const kinds = (event) => event.event === low || event.effects.some((e) => e[0] === low);
