@@ -114,6 +114,15 @@ declare global {
     rows: number;
   }
 
+  /** A large pool as one picture: so many columns of squares, and how many blocks are enlarged. */
+  interface Texture {
+    shown: number;
+    columns: number;
+    t: number;
+    apart: number; // empty places before the second pool
+    height: number;
+  }
+
   interface Header {
     [key: string]: any;
     block_size: number;
@@ -220,7 +229,7 @@ declare global {
     program?: string;
     seq?: Name;
     word?: Word;
-    at?: (x: number) => number | null | undefined;
+    at?: (x: number, y: number) => number | null | undefined;
   }
   interface Selected {
     kind: string; // block or seq
@@ -271,6 +280,8 @@ declare global {
     letter: string;
     job: Name | undefined;
     after: number | undefined;
+    last: Name | undefined;
+    code: string | null;
     lit: (number | undefined)[];
     words: string[];
   }
@@ -307,7 +318,7 @@ declare module "./js/state.js" {
     taken: Int32Array;
     freed: Int32Array;
     flags: Uint8Array;
-    content: { tokens?: unknown[]; first?: number; state?: number; name: Name }[];
+    content: { tokens?: unknown[]; first?: number; state?: number; name: Name; last?: Name }[];
     group: Int8Array;
     groups: Groups;
     tables: Map<Name, Table>;

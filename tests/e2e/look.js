@@ -174,7 +174,7 @@ function queue() {
 
 // Texts in the frames of this step.
 function framed() {
-  const frames = all(".ps-stage .over .frame").map(box).filter((f) => f.height < 30);
+  const frames = all(".ps-stage .over .frame:not(.hung)").map(box).filter((f) => f.height < 30);
   return said(drawn().filter((t) => {
     const b = box(t);
     return frames.some((f) => f.left <= b.left && f.right >= b.right &&

@@ -40,6 +40,7 @@ MODULES = (
     "beats",
     "effects",
     "bytes",
+    "chains",
     "course",
     "race",
 )  # those that need no document

@@ -169,7 +169,7 @@ def test_a_run_of_v1(node: Any) -> None:
         "Block 3 (GPU), slots 6 to 7: owned by a (logical block 2), 1 owner, since step 3; "
         "2 of 2 slots filled: <5>.",
         "Block 7 (GPU): free since before the recording; number 2 in the free queue.",
-        "Block 4 (GPU): unused since step 15; number 3 in the free queue. "
+        "Block 4 (GPU): unused since step 15; its last owner was b; number 3 in the free queue. "
         "Its content is cached, its values are computed.",
         "Block 0 (GPU): the null block: it is never handed out, and stands for "
         "blocks that left a sliding window.",

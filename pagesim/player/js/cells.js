@@ -1,6 +1,7 @@
-// The pools: one cell per block, repainted only when its look changes.
+// The pools: one cell per block, repainted only when its look changes. Of a large pool a part has cells.
 
-import { chunkGap } from "./layout.js";
+import { box } from "./field.js";
+import { SIGNED, chunkGap } from "./layout.js";
 import { inkOn, paleness } from "./marks.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
@@ -12,7 +13,11 @@ const letterWidth = (letter) => 5 + 8.5 * letter.length;
 export const hasLetters = ({ w, h, detail }, groups) =>
   detail > 0 || (h >= 14 && groups.list.every(({ letter }) => w >= letterWidth(letter)));
 
-const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
+/** The path of a frame within a rectangle. */
+export const ring = (x, y, width, height, by) =>
+  `${box(x, y, width, height)}M${x + by} ${y + by}v${height - 2 * by}h${width - 2 * by}v${2 * by - height}z`;
+
+const NAMED = 13; // from this height on a small cell has room for a name
 
 export class Cells {
   /** The cells are children of `parent`; `at` has them by block. @param {Stage} stage */
@@ -21,29 +26,28 @@ export class Cells {
       { cell, pools } = layout,
       gpu = run.header.num_gpu_blocks;
     this.stage = stage;
-    this.at = [];
+    this.total = gpu + run.header.num_cpu_blocks;
+    this.signs = new Set(); // of this step: numbers that stand for names, and "last"
+    /** @type {Changed} */
+    this.changed = new Map();
+    /** @type {[number, number] | undefined} */
+    this.reached = undefined; // in which step the keyboard reached which block
+    /** @type {any[]} */
+    this.all = [];
+    this.shown = layout.texture?.shown ?? this.total;
     const groups = run.header.pool_names.map((name) => svg("g", { role: "group", "aria-label": `${name} pool` }));
-    for (let id = 0; id < gpu + run.header.num_cpu_blocks; id++) {
-      const pool = +(id >= gpu),
+    for (let id = 0; id < this.shown; id++) {
+      const pool = +(id >= gpu && !layout.texture),
         index = pool ? id - gpu : id,
         { columns } = pools[pool];
       const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * chunkGap(layout.per) : 0;
       const x = pools[pool].x + (index % columns) * (cell.w + cell.gx) + aside;
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
-      const g = svg("g", {
-        transform: `translate(${x} ${y})`,
-        class: "ps-cell",
-        "data-block": id,
-        role: "button",
-        tabindex: id === 0 ? 0 : -1,
-        "aria-label": `block ${id}`,
-      });
-      const edge = svg("rect", { width: cell.w, height: cell.h, class: layout.contiguous ? "edge unit" : "edge" });
+      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell", role: "button" });
+      const edge = svg("rect", { width: cell.w, height: cell.h, class: "edge" });
       g.append(edge);
-      g.hit = edge.hit = { block: id };
       groups[pool].append(g);
-      this.at.push({
-        id,
+      this.all.push({
         x,
         y,
         g,
@@ -55,12 +59,77 @@ export class Cells {
       });
     }
     parent.append(...groups);
+    this.show(0);
   }
 
-  /** @param {State} state @param {Owner[][]} owners @param {View} view */
-  draw(state, owners, view) {
+  /** The cells are those of the blocks from this one on. */
+  show(from) {
+    if (from === this.from) return;
+    this.from = from;
+    /** @type {any[]} */
+    this.at = []; // by block
+    this.all.forEach((cell, i) => {
+      const id = from + i,
+        { g, edge } = cell;
+      cell.id = id;
+      cell.key = "";
+      g.hit = edge.hit = { block: id };
+      g.setAttribute("data-block", id);
+      g.setAttribute("tabindex", i ? -1 : 0);
+      g.setAttribute("aria-label", `block ${id}`);
+      const there = id < this.total;
+      g.style.display = there ? "" : "none";
+      if (there) this.at[id] = cell;
+    });
+  }
+
+  /** Of a large pool the part is shown that a reader is in, or that has most of what a step changed.
+   * @param {View} view @param {Changed} changed */
+  turn({ selected }, changed) {
+    if (this.shown === this.total) return;
+    const { step } = this.stage,
+      pageOf = (id) => id - (id % this.shown),
+      pages = new Map();
+    for (const id of changed.keys()) pages.set(pageOf(id), (pages.get(pageOf(id)) ?? 0) + 1);
+    const [page] = [...pages].sort((a, b) => b[1] - a[1]);
+    if (selected?.kind === "block" && selected !== this.followed) this.reached = [step, selected.value];
+    this.followed = selected;
+    if (this.reached?.[0] === step) this.show(pageOf(this.reached[1]));
+    else if (selected?.kind === "block") this.show(pageOf(selected.value));
+    else if (page) this.show(page[0]);
+  }
+
+  /** The way from a block to another: a large pool is turned to it, and must be drawn again.
+   * @param {Hit} hit */
+  walk({ block = 0 }, dx, dy, redraw) {
+    const { layout, run } = this.stage,
+      pool = +(block >= run.header.num_gpu_blocks && !layout.texture),
+      id = block + dx + dy * layout.pools[pool].columns;
+    if (id >= 0 && id < this.total && !this.at[id]) {
+      this.reached = [this.stage.step, id];
+      redraw();
+    }
+    this.at[id]?.g.focus();
+  }
+
+  /** Where names have no room, a reader who points at a block sees what else its owners have.
+   * @param {Owner[][] | null} owners */
+  lift(owners, block) {
+    const { cell } = this.stage.layout;
+    if (cell.detail || (cell.h >= NAMED && cell.w >= 2 * NAMED)) return;
+    const names = owners?.[block]?.map(({ name }) => name),
+      shares = (id) => owners?.[id]?.some(({ name }) => names?.includes(name));
+    for (const { id, g } of this.all) g.classList.toggle("faint", !!names?.length && !shares(id));
+  }
+
+  /** @param {State} state @param {Owner[][]} owners @param {View} view @param {Changed} changed */
+  draw(state, owners, view, changed) {
     const none = [];
-    for (const cell of this.at) this.paint(cell, state, owners[cell.id] ?? none, view);
+    this.turn(view, changed);
+    this.owners = owners;
+    this.signs.clear();
+    this.changed = changed;
+    this.at.forEach((cell) => this.paint(cell, state, owners[cell.id] ?? none, view));
   }
 
   /** What a cell looks like, as a string: the cell is painted when it changes.
@@ -75,8 +144,14 @@ export class Cells {
     const group = isNull || !(refs || waiting) ? undefined : state.groups.list[state.group[id]];
     const size = group?.size ?? state.blockSize;
     const job = this.stage.pending.get(id);
+    const last = state.lastOwner(id),
+      code = owners.length === 1 && !state.groups.several && !this.isSigned(cell) ? this.code(owners[0]) : null;
+    if (last !== undefined) this.signs.add("last");
+    if (code && code !== nameText(owners[0].name)) this.signs.add(code);
     const look = {
       job: job && state.first(job.request),
+      last,
+      code,
       group,
       size,
       letter: group && state.groups.several ? group.letter : "",
@@ -104,36 +179,32 @@ export class Cells {
     if (look.cached) this.corner(cell, "mark hollow", 0);
     const { w, h } = layout.cell;
     if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
-    cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}${layout.contiguous ? " unit" : ""}`);
+    cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
     cell.g.setAttribute("aria-pressed", look.chosen);
     if (look.letter) this.letter(cell, look);
     cell.fills.done();
     if (detail === 3) this.strip(cell, state, owners, look);
     else if (detail) this.texts(cell, owners, look);
-    else if (cell.first && h >= 9) {
-      this.put(cell, -4, h - 3, "end tiny muted", `${layout.contiguous ? id * state.blockSize : id}`);
+    else {
+      if (cell.first && h >= 9) this.put(cell, -4, h - 3, "end tiny muted", `${id}`);
+      const part = (look.fill / size) * h; // the letters are in the middle, on the fill, above it, or on both
+      const ink =
+        look.lit.length || (part > h / 2 - 5 && part < h / 2 + 5) ? "halo" : part < h / 2 ? "" : owners[0]?.ink;
+      if (code) this.put(cell, w / 2, h / 2 + 4, `mid tiny ${ink}`, code);
     }
     cell.texts.done();
   }
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
    * @param {any} cell @param {State} state @param {Owner[]} owners */
-  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group, job }) {
+  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group, job, last, code }) {
     const {
-        contiguous,
         cell: { w, h, detail },
       } = this.stage.layout,
-      across = detail === 3 || contiguous;
+      across = detail === 3;
     const filled = ((across ? w : h) * fill) / size;
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
-    if (contiguous && refs && filled < w) {
-      // the part of a row that is still without tokens
-      const d = box(filled, 0, w - filled, h);
-      fills.next({ d, class: "reserved", fill: owners[0]?.color ?? "none" });
-      fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
-    }
-    if (contiguous && !filled) return;
     if (job !== undefined) {
       const d = box(0, 0, w, h); // all of it is promised, nothing is there yet
       fills.next({ d, class: "reserved", fill: this.stage.run.look(job).color });
@@ -148,8 +219,13 @@ export class Cells {
           ? box(0, i * each, whole ? w : filled, each)
           : box(i * each, whole ? 0 : h - filled, each, whole ? h : filled);
         fills.next({ d, class: owner ? "" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
-        if (owner?.pattern && detail < 2) fills.next({ d, class: "round", fill: owner.pattern }); // it has no name
+        // Only a cell without a name needs the pattern.
+        if (owner?.pattern && detail < 2 && !code) fills.next({ d, class: "round", fill: owner.pattern });
       });
+    }
+    if (last !== undefined) {
+      const by = h < 12 ? 1 : 2;
+      fills.next({ d: ring(by / 2, by / 2, w - by, h - by, by), class: "last", fill: this.stage.run.look(last).color });
     }
     if (id >= state.numGpu && filled && !state.perChunk) {
       const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);
@@ -209,7 +285,29 @@ export class Cells {
   /** Whether small boxes have room for their numbers beside the letter. */
   isBeside(letter) {
     const { fits, cell } = this.stage.layout;
-    return letter !== "" && fits(`${this.at.length - 1}`, cell.w - letterWidth(letter) - 3) === "";
+    return letter !== "" && fits(`${this.total - 1}`, cell.w - letterWidth(letter) - 3) === "";
+  }
+
+  /** Whether the signs of this step are drawn over a cell: it is the last one in its frame. */
+  isSigned({ id, y }) {
+    const kinds = this.changed.get(id),
+      next = this.at[id + 1]?.y === y && this.changed.get(id + 1);
+    return this.stage.layout.cell.h >= SIGNED && kinds && `${[...kinds]}` !== `${[...(next || [])]}`;
+  }
+
+  /** A name, or only the number in it, where a small cell has room for it.
+   * @param {Owner} owner */
+  code({ name }) {
+    const {
+      fits,
+      cell: { w, h, detail },
+    } = this.stage.layout;
+    for (const text of h < (detail ? 2 * NAMED : NAMED) || detail > 1
+      ? []
+      : [nameText(name), ...(typeof name === "number" ? [`${name}`] : [])]) {
+      if (fits(text, w - 1) !== null) return text;
+    }
+    return null;
   }
 
   put(cell, x, y, className, text) {
@@ -276,7 +374,8 @@ export class Cells {
       times = refs > 1 ? `\u00d7${refs}` : "";
     if (detail === 1) {
       const beside = this.isBeside(look.letter),
-        y = look.letter && !beside ? h / 2 - 1 : h / 2 + 4;
+        y = look.code ? h / 2 - 2 : look.letter && !beside ? h / 2 - 1 : h / 2 + 4;
+      if (look.code) this.put(cell, w / 2, h - 3, "mid tiny halo", look.code);
       this.put(
         cell,
         beside ? (w + letterWidth(look.letter)) / 2 : w / 2,

@@ -14,7 +14,7 @@ import { CLICK, Motion, PACES } from "./motion.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
 import { When } from "./when.js";
-import { namesIn, search } from "./search.js";
+import { blockNamed, namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
 import { markText } from "./marks.js";
 
@@ -258,12 +258,14 @@ export class Player {
       found = word && follow(this.state, word),
       lines = found && hit?.word ? noteOf(this.state, this.run.events[this.step - 1], found, this.label) : [];
     this.stage.trace(found);
-    if (found && this.word) {
-      const { left, bottom } = this.stage.cells.at[found.block].g.getBoundingClientRect();
+    const at = found && this.word && this.stage.cells.at[found.block];
+    if (at) {
+      const { left, bottom } = at.g.getBoundingClientRect();
       this.pointer = { x: left, y: bottom - 12 };
       text = `${lines.join("; ")}. ${text}`;
     }
     placeNote(note, open && sameWord(word, open) ? [] : lines, this.pointer);
+    this.stage.lift(hit);
     detail.setAttribute("aria-live", this.word ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
   }
@@ -334,6 +336,8 @@ export class Player {
 
   find(direction) {
     this.found ??= search(this.run, this.panel.query.value);
+    const block = this.stage.layout.texture ? blockNamed(this.panel.query.value) : -1;
+    if (block >= 0 && block < this.state.total) this.select({ kind: "block", value: block }); // it is enlarged
     this.jump(this.found, direction);
   }
 

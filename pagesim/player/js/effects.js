@@ -43,6 +43,7 @@ const EFFECTS = new Map(
         if (s.refs[b] !== 1) wrong(`block ${b} is freed, but has ${s.refs[b]} owners`);
         s.refs[b] = 0;
         s.freed[b] = step;
+        if (s.content[b]) s.content[b] = { ...s.content[b], last: undefined };
         if (place === 0) ids.push(b);
         else ids.unshift(b);
       },
@@ -189,6 +190,7 @@ export function partly(s, event, step) {
     doing(s, b, rest, step);
     for (const id of touched) s.count(id, 1);
   }
+  if (event.effects.some(([kind]) => kind === "free")) s.leaveNames(event, step);
   for (const [name, k, ids] of event.tables) s.retable(name, k, ids);
   for (const [name] of event.opened) s.fillFrom(s.tables.get(name));
   for (const name of event.closed) s.tables.delete(name);

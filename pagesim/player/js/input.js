@@ -27,9 +27,9 @@ export function listen(player) {
     const hit = hitOf(player, event),
       { stage } = player;
     if (!hit) return;
-    if ("block" in hit) {
-      stage.cells.at[stage.focused].g.setAttribute("tabindex", -1);
-      stage.focused = hit.block;
+    if (!("program" in hit)) {
+      stage.cells.at[stage.focused]?.g.setAttribute("tabindex", -1);
+      stage.focused = hit.block ?? 0;
       event.target.setAttribute("tabindex", 0);
     }
     player.word = null;
@@ -49,12 +49,13 @@ function hitOf({ stage, state }, event) {
   } = stage;
   const hit = event.target?.hit ?? null;
   const box = node.getBoundingClientRect(),
-    x = ((event.clientX - box.left) * width) / (box.width || 1);
+    scale = width / (box.width || 1),
+    x = (event.clientX - box.left) * scale;
   if (hit?.at) {
-    const block = hit.at(x);
+    const block = hit.at(x, (event.clientY - box.top) * scale);
     return block == null ? null : { block };
   }
-  if (!hit || hit.word || !("block" in hit) || cell.detail !== 3 || event.type === "focusin") return hit;
+  if (!hit || hit.word || hit.block === undefined || cell.detail !== 3 || event.type === "focusin") return hit;
   const word = wordAt(
     state,
     hit.block,
@@ -109,7 +110,7 @@ function key(player, event) {
     player.jumpSchedule(way);
     return;
   }
-  if (target.closest?.(".ps-cell") && walk(player, event.key, target.hit.block)) {
+  if (target.closest?.(".ps-cell") && walk(player, event.key, target.hit)) {
     event.preventDefault();
     return;
   }

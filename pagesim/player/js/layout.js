@@ -15,8 +15,12 @@ export const ROW = 17,
   GAP = 9; // a table drawn in full
 export const LANE = 20; // a table of several groups, and what its kind answers to a lookup
 export const LINE = 22; // a table drawn in one line
+export const CHAIN = 21; // of cached blocks
+export const SIGNED = 19; // from this height on a cell has room for the signs of a step
 export const QUEUE = 25; // a scheduler's queue
-export const LIST = 32; // a list of blocks
+export const LIST = 32, // a list of blocks
+  AGES = 15, // and since when its blocks are in it
+  SHARED = 22; // what sharing saves
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
@@ -24,8 +28,10 @@ const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; 
 const POOL = 310, // the room of a pool beside the programs that read it
   GUTTER = 22; // for lines to them, where they are above it
 const MORE = 24; // with a second tier
-const STAGE = 456,
-  SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
+const STAGE = 462,
+  SMALL = 446; // the greatest height that fits a laptop's screen together with the controls
+const MANY = 1024, // more blocks have no cells of their own
+  CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
   LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
@@ -75,7 +81,7 @@ function stretch({ gpu, room, height }) {
   for (const h of [22, 16, 11, 8]) {
     const rows = Math.max(Math.floor(height / (h + 12)), 1);
     const g = Math.max(Math.ceil(gpu / rows / 10) * 10, Math.min(gpu, 20));
-    if (room / g < 3) continue;
+    if (room / g < 3 && h > 8) continue;
     return { ...PLAIN, w: Math.min(room / g, 26), h, gx: 0, gy: 12, detail: 0, g, c: 1, rows: Math.ceil(gpu / g) };
   }
   return null;
@@ -121,8 +127,10 @@ function boxes({ gpu, cpu, full, room, height, between, stacked, several, per })
 const widths = new Map(); // of texts at a size of one unit
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 function widthOf(text) {
-  pen.font = `100px ${FONT}`;
-  if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
+  if (!widths.has(text)) {
+    pen.font = `100px ${FONT}`;
+    widths.set(text, pen.measureText(text).width / 100);
+  }
   return widths.get(text);
 }
 
@@ -132,6 +140,9 @@ const fits = (narrow, several, far) => (text, width) => {
     wide = widthOf(text);
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
+
+/** The room for a tree with so many chains. */
+const treeHeight = (rows) => (rows ? 30 + rows * CHAIN : 0);
 
 /** The room for what the groups answer to a lookup: a heading, a bar for each kind, the result. @param {Run} run */
 export const lookupHeight = (run) => 44 + run.lookups * LANE;
@@ -145,6 +156,18 @@ function lanesOf(run, left, narrow) {
     room = left - x - (narrow ? 4 : 0),
     smallest = Math.min(...run.groups.list.map(({ size }) => size));
   return { x, unit: Math.min(room / run.most.span, 64 / smallest), room };
+}
+
+/** A large pool is one picture without cells; below it a part of it has them. Its rows are whole parts.
+ * @returns {Texture} */
+function textureOf(gpu, cpu, room) {
+  const shown = 48;
+  for (let columns = shown; ; columns += shown) {
+    const t = Math.min(room / columns, 6),
+      rows = Math.ceil(gpu / columns) + (cpu ? Math.ceil(22 / t) : 0), // and the heading of the second pool
+      height = (rows + Math.ceil(cpu / columns)) * t;
+    if (height <= 190 || t < 1) return { shown, columns, t, apart: rows * columns - gpu, height };
+  }
 }
 
 /** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
@@ -161,17 +184,18 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = run.programs.length ? [] : header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
-  const below = lists.length * LIST + queues + 8;
-  const legend = run.programs.length
+  const isFilm = run.programs.length > 0,
+    aged = several ? 0 : lists.filter((i) => header.lists[i][1] !== "sorted").length; // else there is no room
+  const below = lists.length * LIST + aged * AGES + Number(run.shares && !several && !isFilm) * SHARED + queues + 8;
+  const legend = isFilm
     ? 0
     : narrow
-      ? Math.max((132 * NARROW) / width, 64)
+      ? Math.max((132 * NARROW) / width, 64) + Number(run.chains > 0) * 16
       : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
+  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
-  const full =
-    !several && !contiguous && !run.programs.length && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
+  const full = !several && !contiguous && !isFilm && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
   if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32],
@@ -194,9 +218,12 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const tables = film ? film.height : full ? height : Math.max(Math.min(rows, lines) * line + under, asks);
   const poolsX = film ? MARGIN + digits + (narrow ? GUTTER : 0) : narrow ? MARGIN + digits : left + (full ? 62 : 36),
     between = cpu && !stacked ? 34 : 0;
+  const texture = contiguous || per || gpu + cpu <= MANY ? null : textureOf(gpu, cpu, width - MARGIN - poolsX),
+    above = texture ? texture.height + CALLOUT : 0;
+  const tree = treeHeight(isFilm ? 0 : run.chains);
   const asked = {
-    gpu,
-    cpu,
+    gpu: texture ? texture.shown : gpu,
+    cpu: texture ? 0 : cpu,
     size,
     marks: run.marks,
     several,
@@ -206,22 +233,24 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     per,
     between,
     room: film && !narrow ? POOL : width - MARGIN - poolsX,
-    height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0),
+    height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0) - above,
   };
-  const cell = (contiguous && stretch(asked)) || ((full || several || film) && !per && strips(asked)) || boxes(asked);
+  const found = (contiguous && stretch(asked)) || ((full || several || film) && !per && strips(asked)) || boxes(asked),
+    // Where colours come again, a name says more than a number, and there is room for one of them.
+    cell = run.places.size > 7 && !several && found.h < 26 && found.detail === 1 ? { ...found, detail: 0 } : found;
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
-  const gpuRows = Math.ceil(gpu / cell.g);
+  const gpuRows = Math.ceil(asked.gpu / cell.g);
   const pools = [
-    { x: poolsX + before, y: firstY + 12, columns: cell.g },
+    { x: poolsX + before, y: firstY + 12 + above, columns: cell.g },
     stacked
       ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + (per ? FLIGHT - cell.gy : BETWEEN), columns: cell.c }
       : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c },
   ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const heading = per ? BELOW - cell.gy : 0,
-    body = Math.max(tables, bottom(0, gpu), bottom(1, cpu) + heading + (per && narrow ? 8 : 0), 100);
+    body = Math.max(tables, bottom(0, asked.gpu), bottom(1, asked.cpu) + heading + (per && narrow ? 8 : 0), 100);
   return {
     width,
     narrow,
@@ -234,6 +263,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     entry,
     cell,
     pools,
+    texture,
     bottom: HEAD + bottom(1, cpu) + heading,
     lists,
     body,
@@ -242,7 +272,8 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     tables: narrow ? tables : body,
     below,
     legend,
-    height: HEAD + body + below + legend,
+    height: HEAD + body + tree + below + legend,
+    tree,
     several,
     per,
     film,

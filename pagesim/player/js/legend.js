@@ -1,8 +1,9 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
-import { hasLetters } from "./cells.js";
+import { hasLetters, ring } from "./cells.js";
+import { missedIn } from "./chains.js";
 import { CHANGES, wordOf } from "./effects.js";
-import { MARGIN } from "./layout.js";
+import { MARGIN, SIGNED } from "./layout.js";
 import { paleness } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { tag } from "./lanes.js";
@@ -14,6 +15,7 @@ const HIGH = 16;
 export function drawLegend(stage, state, event, changed) {
   const { under: layer, layout, run } = stage,
     { caching } = run.header,
+    { signs } = stage.cells,
     left = MARGIN;
   const { em } = layout;
   let x = left,
@@ -45,6 +47,13 @@ export function drawLegend(stage, state, event, changed) {
     if (run.perChunk > 1 && layout.cell.detail) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
   } else if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
+  if (signs.has("last"))
+    entry(
+      "outline: freed, its last owner",
+      both((bx, by) => layer.path(ring(bx + 1, by + 1, 10, 9, 2), "", "none", "#56B4E9"), box("thin")),
+    );
+  const [number] = [...signs].filter((sign) => sign !== "last");
+  if (number) entry(`${number}: held by s${number}`, (bx, by) => layer.text(bx + 6, by + 10, number, "mid strong"));
   const { several, list } = run.groups;
   const told = new Set(); // where letters have no room, groups that look the same are named once
   for (const group of several ? list : []) {
@@ -68,6 +77,9 @@ export function drawLegend(stage, state, event, changed) {
   if (run.updates && state.flight.some(({ rows }) => rows.some(([request]) => isWasted(state, request)))) {
     entry("wasted: the request has left", letter("\u2717"));
   }
+  if (layout.tree && missedIn(state, event)) {
+    entry("bar: first block not found", (bx, by) => stage.over.path(`M${bx + 6} ${by}v12`, "candidate"));
+  }
   if (state.gaps.size) {
     entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));
   }
@@ -81,7 +93,7 @@ export function drawLegend(stage, state, event, changed) {
   }
   if (!event?.effects.length) return;
   entry("dashed: this step", box("frame"));
-  if (layout.cell.h < 14) return; // no room for the signs either
+  if (layout.cell.h < SIGNED) return; // no room for the signs either
   for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
     const [sign] = CHANGES.get(kind);
     entry(wordOf(kind, several), (bx, by) => {

@@ -1,51 +1,89 @@
-// The lists of blocks without owners, front first: which one is taken next, what is cached, what a hit took.
+// The lists of blocks without owners, front first: which one is taken next, how long each has been free, what is
+// cached, what a hit took; above them what sharing saves.
 
-import { HEAD, LIST, MARGIN } from "./layout.js";
+import { AGES, HEAD, LIST, MARGIN, SHARED } from "./layout.js";
 import { frame } from "./overlay.js";
-import { short } from "./text.js";
+import { plural, short } from "./text.js";
 
 const LABEL = 92,
-  BACK = 34; // the room for a list's name, and for "back"
+  BACK = 48, // the room for a list's name, and for "bottom"
+  MOST = 1024, // places that are remembered of blocks for which there is no room
+  BAR = 420; // the bar of blocks begins here
 
 /** Draw all lists; returns where the next row begins.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 export function drawLists(stage, state, changed, view) {
   const { layout, run, under } = stage;
-  let y = HEAD + layout.body + 14;
+  let y = HEAD + layout.body + layout.tree + 14;
+  if (run.shares && !layout.film) {
+    drawSharing(stage, state, y);
+    if (!run.groups.several) y += SHARED;
+  }
   for (const number of layout.lists) {
-    const [name, order] = run.header.lists[number];
+    const top = y,
+      [name, order] = run.header.lists[number],
+      ids = state.idsIn(number);
     under.text(MARGIN, y + 12, short(name, 15), "strong");
-    if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(state.idsIn(number)) });
+    if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(ids) });
     else {
-      const chips = state.idsIn(number).map((id) => ({ text: `${id}`, ids: [id] }));
-      drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next" });
+      const chips = ids.map((id) => ({ text: `${id}`, ids: [id] })),
+        back = run.isStack(name) ? "bottom" : "back";
+      drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next", back });
+      if (!run.groups.several) y += AGES;
     }
     if (!number && state.nullBlock !== null) {
       const text = layout.narrow || layout.per ? "is null" : "is the null block: it is never handed out";
-      under.text(layout.width - MARGIN, y - 5, `block ${state.nullBlock} ${text}`, "end muted small");
+      under.text(layout.width - MARGIN, top - 5, `block ${state.nullBlock} ${text}`, "end muted small");
     }
     y += LIST;
   }
   return y;
 }
 
+/** How many blocks the sequences use, and how many without sharing: in words, and those it saves dashed.
+ * @param {Stage} stage @param {State} state */
+function drawSharing({ under, layout, run }, state, y) {
+  const { owners, used, alone } = state.sharing;
+  const { several } = run.groups;
+  if (used === alone || (several && layout.narrow)) return;
+  const who = plural(owners, several ? "request" : "sequence"),
+    words = [
+      `${who} use ${plural(used, "block")}; without sharing they would use ${alone}`,
+      `${who}: ${plural(used, "block")}; without sharing ${alone}`,
+    ],
+    text = words.find((one) => layout.fits(one, layout.width - 2 * MARGIN) === "") ?? words[1];
+  under.text(several ? 2 * LABEL : MARGIN, several ? y - 5 : y + 4, text, "");
+  const each = Math.min((layout.width - MARGIN - BAR) / alone, 10),
+    boxes = (from, to) =>
+      Array.from({ length: to - from }, (_, i) => `M${BAR + (from + i) * each} ${y - 5}h${each - 2}v9h${2 - each}z`);
+  if (each < 4 || several) return;
+  under.path(boxes(0, used).join(""), "counted", "none", "var(--held)");
+  under.path(boxes(used, alone).join(""), "counted saved");
+}
+
 /** @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
-function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) {
-  const { layout, under, over, spots } = stage,
+function drawRow(stage, state, changed, view, y, { number, chips, front = "", back = "" }) {
+  const { layout, run, under, over, spots } = stage,
     left = MARGIN + LABEL,
-    places = new Map();
+    places = new Map(),
+    stack = back === "bottom";
   if (!chips.length) under.text(left, y + 12, "empty", "muted");
-  else if (front && !view.hideNext) under.text(left, y - 5, `\u25be ${front}`, "strong small");
+  else if (front && !view.hideNext) {
+    under.text(left, y - 5, `\u25be ${front}`, "strong small");
+    const words = "a stack: blocks return here too";
+    if (stack && layout.fits(words, layout.width / 2) !== null) under.text(left + 54, y - 5, words, "muted small");
+  }
   const digits = `${state.total - 1}`.length,
     em = layout.narrow ? 7.4 : 6.5;
   const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
   const more = (digits + 1) * em + 14; // the room for "+12"
-  const framed = [];
+  const framed = [],
+    ages = []; // [step, from, to] of neighbours that were freed together
   let x = left;
   for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
     if (chip.hidden) {
       // the middle of a queue, the end of a sorted list
-      for (const id of chip.hidden.flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
+      for (const id of chip.hidden.slice(0, MOST).flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
       under.text(x + 4, y + 12, `+${chip.hidden.length}`, "muted");
       x += more;
       continue;
@@ -62,15 +100,31 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
     under.text(x + width / 2, y + 12, text, first ? "mid strong" : "mid", pick);
     if (ids.some((id) => changed.has(id))) frame(framed, x, x + width, 2);
     if (view.selected?.kind === "block" && ids.includes(view.selected.value)) under.rect(x, y, width, 16, "chosen");
+    const age = ages.at(-1),
+      freed = state.freed[ids[0]];
+    if (age?.[0] === freed && x - age[2] < 3) age[2] = x + width;
+    else ages.push([freed, x, x + width]);
     x += width + 2;
   }
   for (const [from, end] of framed) over.rect(from - 2, y - 2, end - from + 4, 20, "frame");
   if (!front) return;
-  if (chips.length > 1) under.text(x + 4, y + 12, "back", "muted small");
+  if (chips.length > 1) under.text(x + 5, y + 12, back, "muted small");
+  if (stack && chips.length) under.path(`M${x} ${y - 1}v18`, "floor");
+  if (run.groups.several) ages.length = 0;
+  for (const age of ages) drawAge(stage, age, y);
+  if (ages.length) under.text(MARGIN, y + 30, layout.narrow ? "steps ago" : "freed, steps ago", "small muted");
   places.set(null, x);
   for (const at of gapsIn(state.gaps, number)) {
     if (places.has(at)) over.path(`M${places.get(at) - 1} ${y + 17}l-4 6h8z`, "gap");
   }
+}
+
+/** A bracket under neighbours that were freed by the same step: how many steps ago. @param {Stage} stage */
+function drawAge({ under, layout, step }, [freed, from, to], y) {
+  const words = freed ? [`${step - freed}`] : ["since the start", "start"],
+    text = words.find((one) => layout.fits(one, to - from) === "") ?? "";
+  under.path(`M${from + 1} ${y + 18}v2H${to - 1}v-2`, "lead");
+  under.text((from + to) / 2, y + 30, text, "mid small muted");
 }
 
 /**
@@ -78,8 +132,8 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
  * `ends` is at the end of the list.
  */
 function fitting(chips, room, wide, more, ends) {
-  const space = (some) => some.reduce((sum, chip) => sum + wide(chip) + 2, 0);
-  if (space(chips) <= room) return chips;
+  const few = chips.length < room / 8;
+  if (few && chips.reduce((sum, chip) => sum + wide(chip) + 2, 0) <= room) return chips;
   let head = 0,
     used = more;
   while (used + wide(chips[head]) + 2 <= room) used += wide(chips[head++]) + 2;

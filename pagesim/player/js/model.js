@@ -1,14 +1,16 @@
 // A whole run: its events, and the state at any step.
 
 import { apply, isLookup } from "./effects.js";
+import { chainsOf } from "./chains.js";
 import { Lives } from "./lives.js";
 import { programsOf } from "./programs.js";
 import { isCount, isName, message } from "./read.js";
-import { State } from "./state.js";
+import { CACHED, State } from "./state.js";
 
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
 export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
 export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
+const FEW = 5; // chains of cached blocks that are shown at once
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -23,6 +25,9 @@ export class Run {
     this.most = { tables: 0, rows: 0, length: 0, queued: 0, requests: 0, span: 1 };
     this.lookups = 0; // how many groups, or kinds of them, are ever asked in one event
     this.share = [];
+    this.chains = 0; // for how many chains of cached blocks there is room
+    this.shares = false; // whether sharing ever saves a block
+    this.ends = new Map(); // list → the places at which blocks ever return to it
     this.lives = new Lives();
     this.ahead = false; // whether slots are ever written before their tokens are known
     this.inUse = new Set(); // the lists in which a block ever waits
@@ -57,6 +62,12 @@ export class Run {
     this.marks = has(({ marks, reads }) => marks.length > 0 && !reads.length);
     this.programs = FILM ? programsOf(this.events) : [];
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
+  }
+
+  /** Whether blocks return only to where they are taken from: a list is then a stack, unless it is a queue by name. */
+  isStack(list) {
+    const places = this.ends.get(list);
+    return places?.size === 1 && places.has(0) && !/queue/.test(list);
   }
 
   get steps() {
@@ -108,6 +119,17 @@ export class Run {
       this.most.span = Math.max(this.most.span, this.groups.isState(table.name) ? table.filled : end);
     }
     this.most.requests = Math.max(this.most.requests, owners.size);
+    if (!this.shares && (!event || event.effects.some(([kind]) => kind === "share" || kind === "hit"))) {
+      const { used, alone } = s.sharing;
+      this.shares = used < alone;
+    }
+    if (s.flags.some((flag) => flag & CACHED) && !this.groups.several) {
+      const few = s.total <= 64 ? chainsOf(s, event).length : FEW;
+      this.chains = Math.min(Math.max(this.chains, few), FEW);
+    }
+    for (const [kind, , list, place] of event?.effects ?? []) {
+      if (kind === "free") this.ends.set(list, (this.ends.get(list) ?? new Set()).add(place));
+    }
     for (const names of s.queues.values()) {
       for (const name of names) this.requests.set(name, s.first(name));
       this.most.queued = Math.max(this.most.queued, names.length);

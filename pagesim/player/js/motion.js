@@ -27,8 +27,9 @@ export class Motion {
 
   /** The beats of the step that is shown, and after them its end. @returns {Beat[]} */
   of(most = PACES[CLICK][1]) {
-    const { run, from, event, step } = this.player,
-      beats = event && most ? beatsOf(event, run.at(from), step, most) : [];
+    const { run, from, event, step, stage } = this.player,
+      isSeen = event && most && !stage.layout.texture, // there, few blocks have cells
+      beats = isSeen ? beatsOf(event, run.at(from), step, most) : [];
     return beats.length ? [...beats, { name: "", part: beats[0].part, done: event, state: run.at(step).copy() }] : [];
   }
 

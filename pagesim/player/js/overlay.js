@@ -2,6 +2,7 @@
 
 import { marked } from "./marks.js";
 import { CHANGES, TWO_BLOCKS } from "./effects.js";
+import { SIGNED } from "./layout.js";
 
 /** Add a place of a row to those that are framed; neighbours, as far apart as `gap`, share a frame. */
 export function frame(spans, from, end, gap) {
@@ -35,7 +36,7 @@ export function outline(stage, changed, { selected, picks }) {
     i += n - 1;
     const width = at[ids[i]].x + w - cell.x;
     over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, at[ids[i]].y + h - cell.y + 5.2, "frame");
-    if (h < 14) continue; // no room: the list under the caption names them
+    if (h < SIGNED) continue; // no room: the list under the caption names them
     const wide = signs.length * 8 + 4;
     const x = strip ? cell.x + width + 5 : Math.max(cell.x + width + 5 - wide, cell.x),
       y = cell.y + (strip ? h / 2 : h) - 6;
@@ -67,8 +68,9 @@ export function arrows(stage, event) {
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
   pairs.forEach(([, a, b], i) => {
     const from = stage.cells.at[a],
-      to = stage.cells.at[b],
-      aside = (i % 3) * Math.min(gy / 12, 2);
+      to = stage.cells.at[b];
+    if (!from || !to) return; // in a part of a large pool that is not shown
+    const aside = (i % 3) * Math.min(gy / 12, 2);
     if (strip && from.x === to.x) {
       // beside the strips between them, where neither words nor owners are
       const way = from.y < to.y ? 1 : -1,

@@ -60,7 +60,7 @@ export class Pool {
         x = ((at - y * row) / perCell) * w,
         wide = Math.max(((end - at) / perCell) * (w - gap), 0.4),
         off = gap ? (x % w) * (gap / w) : 0;
-      const high = (h - GAP).toFixed(1);
+      const high = (h - Math.min(GAP, h / 4)).toFixed(1);
       d += `M${(x - off + 0.5).toFixed(1)} ${(y * h + 0.5).toFixed(1)}`;
       d += `h${wide.toFixed(1)}v${high}h${(-wide).toFixed(1)}z`;
       at = end;

@@ -115,6 +115,33 @@ export class State {
   pool(id) {
     return id < this.numGpu ? 0 : 1;
   }
+  /** Blocks that an event has freed keep the name of the table that held them, until they are taken again.
+   * @param {PageEvent} event */
+  leaveNames({ tables, closed }, step) {
+    for (const name of [...tables.map((row) => row[0]), ...closed]) {
+      for (const id of this.tables.get(name)?.ids ?? []) {
+        if (this.refs[id] === 0 && this.freed[id] === step)
+          this.content[id] = { ...(this.content[id] ?? { name }), last: name };
+      }
+    }
+  }
+  /** The table that held a free block last, as far as the file says. */
+  lastOwner(id) {
+    return this.refs[id] === 0 && id !== this.nullBlock ? this.content[id]?.last : undefined;
+  }
+  /** Who uses how many blocks, and how many it would be if none were shared: {owners, used, alone}. */
+  get sharing() {
+    const owners = new Set(),
+      used = new Set();
+    let alone = 0;
+    for (const { name, ids } of this.tables.values()) {
+      const own = ids.filter((id) => id !== this.nullBlock);
+      if (own.length) owners.add(this.groups.owner(name));
+      alone += own.length;
+      for (const id of own) used.add(id);
+    }
+    return { owners: owners.size, used: used.size, alone };
+  }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) {
     return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0;

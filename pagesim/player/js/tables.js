@@ -266,10 +266,8 @@ function slots(stage, state, event, view, y) {
 function stretch(stage, table, y, view) {
   const {
       under: layer,
-      over,
       run,
-      cells,
-      layout: { left: end, cell },
+      layout: { left: end },
     } = stage,
     look = run.look(table.name);
   const hit = { seq: table.name },
@@ -291,16 +289,6 @@ function stretch(stage, table, y, view) {
     all = run.header.num_gpu_blocks * size,
     fits = stage.layout.fits(`slots ${all}\u2013${all}`, end - left - unit * run.most.length - 8) === "";
   layer.text(left + width + 6, y + 12, fits ? `slots ${where}` : where, "muted small");
-  for (let from = 0; from < table.ids.length;) {
-    // around it in memory, line by line
-    const start = cells.at[table.ids[from]];
-    let n = 1;
-    while (cells.at[table.ids[from + n]]?.y === start.y) n++;
-    over.rect(start.x, start.y, n * cell.w, cell.h, `stretch${faded}`);
-    const name = short(nameText(table.name), 12);
-    if (!from && name.length * 7 < n * cell.w) over.text(start.x + 4, start.y + cell.h / 2 + 4, name, "strong halo");
-    from += n;
-  }
 }
 
 /** @param {Stage} stage @param {Table} table @param {State} state @param {Changed} changed @param {View} view */

@@ -60,8 +60,10 @@ export function describeBlock(run, s, id, label) {
   }
   if (s.refs[id] === 0) {
     const place = s.placeOf(id),
-      stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
-    return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
+      stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "",
+      last = s.lastOwner(id),
+      whose = last === undefined ? "" : `; its last owner was ${nameText(s.groups.owner(last))}`;
+    return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${whose}${stands}.${tail}`;
   }
   if (s.isCopy(id)) {
     const { name } = s.content[id] ?? {},

@@ -72,10 +72,10 @@ const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
 /** Frames around the word's places, joined by a line.
  * @param {Stage} stage @param {Layer} layer @param {Found | null} found */
 export function drawTrace(stage, layer, found) {
-  if (found) {
+  const at = found && stage.cells.at[found.block];
+  if (found && at) {
     const { slot: logical } = stage.layout,
-      { cell } = stage.layout,
-      at = stage.cells.at[found.block];
+      { cell } = stage.layout;
     const key = `${found.name} ${found.k}`,
       slot = stage.slotWidth(stage.run.groups.sizeOf(found.name));
     const left = stage.spots.rows.get(key),
@@ -84,7 +84,7 @@ export function drawTrace(stage, layer, found) {
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
     /** @type {Box} */
     const end = cell.detail === 3 ? [at.x + found.offset * slot, at.y, slot, cell.h] : [at.x, at.y, cell.w, cell.h];
-    const lane = stage.layout.pools[0].x - (cell.before || 10) - 2,
+    const lane = Math.max(stage.layout.pools[0].x - (cell.before || (cell.detail ? 10 : 34)) - 2, 3),
       gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
     if (entry) layer.path(way(entry, end, lane, gap), "trace-line");

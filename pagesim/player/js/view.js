@@ -1,6 +1,8 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
+import { Rows } from "./rows.js";
+import { drawTexture } from "./texture.js";
 import { chunksText, drawChunks, drawCopies } from "./copies.js";
 import { TWO_BLOCKS, isLookup, isPromise } from "./effects.js";
 import { Ghosts } from "./ghosts.js";
@@ -15,6 +17,7 @@ import { drawQueues } from "./queues.js";
 import { Spots } from "./spots.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
+import { drawTree } from "./tree.js";
 import { drawTrace } from "./trace.js";
 
 /** Block → the kinds of an event's effects on it, with the copies that it ended.
@@ -52,7 +55,8 @@ export class Stage {
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
-    this.cells = new Cells(this, this.node);
+    /** @type {any} */
+    this.cells = layout.contiguous ? new Rows(this, this.node) : new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
     this.kernel = FILM && layout.film ? new Kernel(this, layout.film) : null;
     this.traced = new Layer(this.node, "trace");
@@ -123,10 +127,11 @@ export class Stage {
     const { header } = run,
       what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
-      if (!count) return;
+      if (!count || (i && layout.texture)) return;
       const x = Math.min(pools[i].x - cell.before, layout.width - 84),
         tier = i && layout.per ? `: ${chunksText(run)}` : "",
-        y = tier ? layout.bottom : pools[i].y - 23; // between the pools are the copies
+        top = pools[i].y - (layout.texture ? layout.texture.height + 37 : 23),
+        y = tier ? layout.bottom : top; // between the pools are the copies
       const words = `${header.pool_names[i]} ${what}${tier}`;
       this.heads.push([put(x, y, "heading", words), words, count]);
       if (cell.detail !== 3) return;
@@ -172,7 +177,9 @@ export class Stage {
     const shades = marksOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
-    this.cells.draw(state, owners, view);
+    this.cells.draw(state, owners, view, changed);
+    if (this.layout.texture) drawTexture(this, state, owners, changed);
+    if (this.layout.tree) drawTree(this, state, owners, event, changed, view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
     if (run.most.queued) drawQueues(this, state, event, view, below);
@@ -193,6 +200,11 @@ export class Stage {
   slotWidth(size) {
     const { several, cell } = this.layout;
     return several ? cell.w / size : cell.slot;
+  }
+
+  /** Show what belongs together with the block that a reader points at. @param {Hit | null} hit */
+  lift(hit) {
+    this.cells.lift(this.cells.owners, hit?.block);
   }
 
   /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */

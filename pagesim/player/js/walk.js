@@ -12,11 +12,11 @@ const WAYS = new Map([
 /** A key on a block that has the focus: Space selects it, Enter its words as well, and then
  * the bytes of a word; whether it was one of these.
  * @param {Player} player */
-export function walk(player, key, id) {
+export function walk(player, key, hit) {
   const {
       state,
       word,
-      stage: { cells, layout },
+      stage: { cells },
     } = player,
     [dx, dy] = WAYS.get(key) ?? [0, 0];
   if (key === "Enter" && word) {
@@ -24,13 +24,13 @@ export function walk(player, key, id) {
     return true;
   }
   if (key === " " || key === "Enter") {
-    player.choose({ block: id });
-    if (key === "Enter" && player.selected) read(player, wordAt(player.state, id, 0));
+    player.choose(hit);
+    if (key === "Enter" && player.selected?.kind === "block") read(player, wordAt(player.state, hit.block, 0));
     return true;
   }
   if (!dx && !dy) return false;
   if (word) read(player, { name: word.name, position: word.position + dx + dy * state.groups.sizeOf(word.name) });
-  else cells.at[id + dx + dy * layout.pools[state.pool(id)].columns]?.g.focus();
+  else cells.walk(hit, dx, dy, () => player.redraw());
   return true;
 }
 
@@ -38,7 +38,8 @@ export function walk(player, key, id) {
 function read(player, word) {
   const found = word && follow(player.state, word);
   if (!found) return;
-  const { g } = player.stage.cells.at[found.block];
+  const g = player.stage.cells.at[found.block]?.g;
+  if (!g) return;
   g.focus();
   player.word = word;
   player.hover({ block: found.block, word });
