@@ -9,6 +9,7 @@ const browser = [
   "getComputedStyle",
   "history",
   "Image",
+  "IntersectionObserver",
   "location",
   "MutationObserver",
   "matchMedia",

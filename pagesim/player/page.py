@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 SHELL = (
-    ":root{color-scheme:light dark}body{margin:0;background:#fff}"
+    ":root{color-scheme:light dark}body{margin:0;min-height:100vh;background:#fff}"
     "@media(prefers-color-scheme:dark){body{background:#16181c}}"
 )
 """The style of a page until its script runs."""

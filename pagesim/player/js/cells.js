@@ -30,15 +30,8 @@ export class Cells {
       const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * chunkGap(layout.per) : 0;
       const x = pools[pool].x + (index % columns) * (cell.w + cell.gx) + aside;
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
-      const g = svg("g", {
-        transform: `translate(${x} ${y})`,
-        class: "ps-cell",
-        "data-block": id,
-        role: "button",
-        tabindex: id === 0 ? 0 : -1,
-        "aria-label": `block ${id}`,
-      });
-      const edge = svg("rect", { width: cell.w, height: cell.h, class: layout.contiguous ? "edge unit" : "edge" });
+      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell", "data-block": id });
+      const edge = svg("rect", { width: cell.w, height: cell.h, role: "button", tabindex: id ? -1 : 0 });
       g.append(edge);
       g.hit = edge.hit = { block: id };
       groups[pool].append(g);
@@ -54,7 +47,7 @@ export class Cells {
         texts: new Recycler(g, "text"),
       });
     }
-    parent.append(...groups);
+    parent.append(...groups.filter((group) => group.firstChild));
   }
 
   /** @param {State} state @param {Owner[][]} owners @param {View} view */
@@ -106,7 +99,7 @@ export class Cells {
     if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
     cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}${layout.contiguous ? " unit" : ""}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
-    cell.g.setAttribute("aria-pressed", look.chosen);
+    cell.edge.setAttribute("aria-pressed", look.chosen);
     if (look.letter) this.letter(cell, look);
     cell.fills.done();
     if (detail === 3) this.strip(cell, state, owners, look);
@@ -114,7 +107,21 @@ export class Cells {
     else if (cell.first && h >= 9) {
       this.put(cell, -4, h - 3, "end tiny muted", `${layout.contiguous ? id * state.blockSize : id}`);
     }
+    cell.edge.setAttribute("aria-label", this.inWords(cell, owners, look));
     cell.texts.done();
+  }
+
+  /** What a cell is called: what can be read on it, and how full it is.
+   * @param {any} cell @param {Owner[]} owners @param {Face} look */
+  inWords({ id, texts }, owners, look) {
+    const { cell, contiguous } = this.stage.layout,
+      { refs, waiting, isNull, fill, size } = look;
+    const number = `${contiguous ? id * size : id}`,
+      read = texts.nodes.slice(0, texts.used).map(({ now }) => now.text);
+    if (!read.includes(number)) read.unshift(number);
+    if (cell.detail < 2) read.push(this.names(owners, look));
+    const full = isNull ? "never handed out" : refs || waiting ? `${fill} of ${size} filled` : "free";
+    return `${contiguous ? "slot" : "block"} ${read.filter(Boolean).join(" ")}, ${full}`;
   }
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
@@ -213,7 +220,7 @@ export class Cells {
   }
 
   put(cell, x, y, className, text) {
-    const node = cell.texts.next({ x, y, class: className });
+    const node = cell.texts.next({ x, y, class: className, "aria-hidden": true }); // the cell's name says it
     if (node.now.text !== text) node.textContent = node.now.text = text;
   }
 

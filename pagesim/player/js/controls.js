@@ -11,6 +11,7 @@ import { isCount } from "./read.js";
 import { describeBlock, groupText, nameText, plural, short } from "./text.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
+import { Finger } from "./walk.js";
 import { When } from "./when.js";
 import { namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
@@ -25,6 +26,7 @@ export class Player {
     this.run = run;
     this.storage = storage;
     this.linked = linked;
+    this.beside = run; // the other run of a pair, if both are drawn to one scale
     this.step = this.timer = this.shade = 0;
     /** @type {PageEvent | null} */
     this.batch = null; // a whole call of schedule() that is shown as one step
@@ -40,6 +42,7 @@ export class Player {
     this.label = (token) => String(has(token) ? labels[token] : token);
     this.predict = new Predict(this);
     if (linked) root.dataset.linked = "true";
+    this.finger = new Finger(this);
     this.panel = new Panel(this);
     this.setSpeed(this.speed);
     this.layOut();
@@ -60,11 +63,12 @@ export class Player {
     const { run, root, panel } = this,
       units = unitsFor(root);
     root.dataset.units = units;
-    this.stage = new Stage(run, this.label, units, this.linked);
+    this.stage = new Stage(run, this.label, units, this.linked, this.beside);
     if (run.groups.several) root.dataset.groups = run.groups.list.length;
     if (run.perChunk) root.dataset.tier = run.perChunk;
     root.dataset.upright = this.stage.layout.narrow;
     this.when = new When(this, units);
+    this.stage.cells.at[0].g.parentNode.before(this.finger.node);
     panel.picture.replaceChildren(this.stage.node);
     panel.course.replaceChildren(this.when.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
@@ -182,7 +186,13 @@ export class Player {
       round: this.round,
       event: this.event,
     });
-    this.hover(this.hovered);
+    if (this.isPointing) this.finger.settle();
+    else this.hover(this.hovered);
+  }
+
+  /** Whether the keyboard is at something beside the pools. */
+  get isPointing() {
+    return document.activeElement === this.finger.node;
   }
 
   play() {
@@ -229,7 +239,7 @@ export class Player {
     if (found) text = `${wayOf(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);
     const { detail } = this.panel;
-    detail.setAttribute("aria-live", this.word ? "polite" : "off");
+    detail.setAttribute("aria-live", this.word || this.isPointing ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
   }
 
@@ -271,6 +281,12 @@ export class Player {
       value = hit[kind];
     const again = this.selected?.kind === kind && this.selected.value === value;
     this.select(again ? null : { kind, value });
+  }
+
+  /** Follow nothing, and read no word. */
+  leave() {
+    this.hover((this.word = null));
+    this.select(null);
   }
 
   /** @param {Selected | null} selected */

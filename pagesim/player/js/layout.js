@@ -18,7 +18,6 @@ export const LIST = 32; // a list of blocks
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
-const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const MORE = 24; // with a second tier
 const STAGE = 456,
   SMALL = 440; // the greatest height that fits a laptop's screen together with the controls
@@ -114,10 +113,11 @@ function boxes({ gpu, cpu, full, room, height, between, stacked, several, per })
   return found;
 }
 
-const widths = new Map(); // of texts at a size of one unit
+const widths = new Map(); // of texts at a size of one unit, in the font that the page shows
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 function widthOf(text) {
-  pen.font = `100px ${FONT}`;
+  if (!widths.size)
+    pen.font = `100px ${getComputedStyle(document.getElementsByClassName("pagesim-player")[0]).fontFamily}`;
   if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
   return widths.get(text);
 }
@@ -143,29 +143,40 @@ function lanesOf(run, left, narrow) {
   return { x, unit: Math.min(room / run.most.span, 64 / smallest), room };
 }
 
-/** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
-export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
-  const { header, most, inUse } = run,
+/** The lists that a run uses, by number. @param {Run} run */
+const listsOf = ({ header, inUse }) => header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
+
+/** The height of what stands below tables and pools: lists and queues. @param {Run} run */
+const heightBelow = (run) =>
+  listsOf(run).length * LIST
+  + (run.most.queued && (run.header.queues.length + Number(run.updates) + Number(run.perChunk > 0)) * QUEUE + 6)
+  + 8;
+
+/** Upright is `narrow`: the pools stand below the tables. There is room for what another run needs, so that both
+ * have one scale. @param {Run} run */
+export function plan(run, width = WIDE, linked = false, other = run, asked = false) {
+  const { header } = run,
     far = width === WIDE,
-    tall = linked ? LINKED : TALL;
-  const gpu = header.num_gpu_blocks,
-    cpu = header.num_cpu_blocks,
+    narrow = asked || width < (linked ? LINKED_PHONE : PHONE),
+    tall = linked ? LINKED : TALL,
+    greatest = (of) => Math.max(of(run), of(other));
+  const most = Object.fromEntries(Object.keys(run.most).map((key) => [key, greatest((one) => one.most[key])]));
+  const gpu = greatest((one) => one.header.num_gpu_blocks),
+    cpu = greatest((one) => one.header.num_cpu_blocks),
     { several } = run.groups,
     size = several ? Math.max(...run.groups.list.map((one) => (one.state ? 1 : one.size))) : header.block_size;
   const per = run.perChunk,
     stacked = narrow || per > 0; // the second tier lies below the GPU, one level lower
   const contiguous = header.lists[0]?.[1] === "sorted";
-  const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
-  const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
-  const below = lists.length * LIST + queues + 8;
+  const below = greatest(heightBelow);
   const legend = narrow
     ? Math.max((132 * NARROW) / width, 64)
-    : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
+    : ((header.caching || other.header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
   const room = (narrow ? tall : (far || several ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
-  if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
+  if (!full && !narrow && width < TABLET) return plan(run, width, linked, other, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32],
     arrow = narrow ? 12 : 26; // two columns, and the way to them
@@ -186,11 +197,11 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     digits = Math.max(10, `${last}`.length * 8 - 4);
   const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36),
     between = cpu && !stacked ? 34 : 0;
-  const asked = {
+  const wanted = {
     gpu,
     cpu,
     size,
-    marks: run.marks,
+    marks: run.marks || other.marks,
     several,
     full,
     narrow,
@@ -200,7 +211,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     room: width - MARGIN - poolsX,
     height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0),
   };
-  const cell = (contiguous && stretch(asked)) || ((full || several) && !per && strips(asked)) || boxes(asked);
+  const cell = (contiguous && stretch(wanted)) || ((full || several) && !per && strips(wanted)) || boxes(wanted);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
@@ -227,7 +238,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     cell,
     pools,
     bottom: HEAD + bottom(1, cpu) + heading,
-    lists,
+    lists: listsOf(run),
     body,
     lines,
     line,

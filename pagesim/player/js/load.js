@@ -1,8 +1,21 @@
 /*
- * Unpacks the player's script, which a page carries gzipped and in base 85, and runs it. A page has both
- * hashes in its Content-Security-Policy, so that nothing else can be run this way.
+ * Unpacks the player's script, which a page carries gzipped and in base 85, and runs it as soon as the page is
+ * seen: a chapter has many players. A page has both hashes in its Content-Security-Policy, so that nothing
+ * else can be run this way.
  */
-(async () => {
+const seen = new IntersectionObserver(
+  ([{ isIntersecting }]) => {
+    if (!isIntersecting) return;
+    seen.disconnect();
+    unpack().catch((error) => {
+      document.querySelector(".pagesim-player")?.append(`This player cannot be started: ${error}.`);
+    });
+  },
+  { rootMargin: "300px" },
+);
+seen.observe(document.body);
+
+async function unpack() {
   const begun = performance.now();
   const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%:()*+-;,=.?@^_`{|}~";
   const packed = /** @type {HTMLTemplateElement} */ (document.getElementById("pagesim-script")).content.textContent;
@@ -20,6 +33,4 @@
   script.textContent = await new Response(stream).text();
   script.dataset.begun = `${begun}`;
   document.body.append(script);
-})().catch((error) => {
-  document.querySelector(".pagesim-player")?.append(`This player cannot be started: ${error}.`);
-});
+}

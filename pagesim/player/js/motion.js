@@ -98,7 +98,8 @@ export class Motion {
   likeness(id) {
     const inside = this.stage.cells.at[id].g.cloneNode(true),
       g = svg("g", { class: "ghost whole" });
-    for (const name of ["transform", "tabindex", "data-block", "role"]) inside.removeAttribute(name);
+    for (const name of ["transform", "data-block"]) inside.removeAttribute(name);
+    for (const name of ["tabindex", "role", "aria-label"]) inside.querySelector(".edge")?.removeAttribute(name);
     g.append(inside);
     return g;
   }

@@ -4,7 +4,9 @@
 import { CALLS, EVENTS, SECONDS, stopsOf } from "./axis.js";
 import { button, html } from "./html.js";
 import { Race, isRace } from "./race.js";
+import { obey } from "./input.js";
 import { fill } from "./screen.js";
+import { stepper } from "./stepper.js";
 import { Tally, linesOf } from "./tally.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -12,6 +14,9 @@ const PACE = 700, // milliseconds per step
   BRISK = 80, // where there are many: then a run plays in about TICKS of these
   TICKS = 320;
 const LISTED = 6; // differences listed in words
+
+/** Whether memory is handed out in stretches. @param {Run} run */
+const isInOnePiece = ({ header }) => header.lists[0]?.[1] === "sorted";
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
@@ -91,7 +96,7 @@ export class Pair {
     if (runs.every(({ clock }) => clock.length)) this.ways.push({ name: SECONDS, ...stopsByClock(runs) });
     this.race = isRace(runs) ? new Race(runs, (place) => this.seek(place)) : null;
     // What lies in one piece on one side is not compared block by block until a reader asks for it.
-    this.folded = this.race !== null && runs.some(({ header }) => header.lists[0]?.[1] === "sorted");
+    this.folded = this.race !== null && runs.some(isInOnePiece);
     this.tallies = runs.map(
       (run) =>
         new Tally(
@@ -100,11 +105,30 @@ export class Pair {
           new Set(runs.map(({ header }) => header.block_size)).size > 1,
         ),
     );
+    this.buttons = stepper("pair-", {
+      go: (step) => this.go(step),
+      back: () => this.go(this.step - 1),
+      next: () => this.go(this.step + 1),
+      play: () => this.play(),
+      last: () => this.go(this.steps),
+    });
+    this.toScale();
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
     this.link(this.race ? this.ways.length - 1 : 0);
     const first = this.stops.map((stops, i) => stops.findIndex((step) => step >= runs[i].opening));
     this.go(Math.min(...first.map((stop) => Math.max(stop, 0)))); // where one of them has something to show
+  }
+
+  /** Draw blocks of one size as large on both sides: each picture has room for what either of them needs. */
+  toScale() {
+    const runs = this.players.map(({ run }) => run),
+      kinds = runs.map((run) => [run.header.block_size, isInOnePiece(run), run.perChunk].join());
+    if (kinds[0] !== kinds[1] || runs.some(({ groups }) => groups.several)) return;
+    this.players.forEach((player, i) => {
+      player.beside = runs[1 - i];
+      player.layOut();
+    });
   }
 
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
@@ -126,13 +150,7 @@ export class Pair {
   }
 
   build() {
-    this.slider = html("input", {
-      type: "range",
-      class: "ps-slider",
-      min: 0,
-      step: 1,
-      input: () => this.go(+this.slider.value),
-    });
+    this.slider = this.buttons.slider;
     this.linkButtons = this.ways.map(({ name }, i) =>
       button(`pair-by-${i}`, name, `${name}: step both by it`, () => this.link(i)),
     );
@@ -141,21 +159,16 @@ export class Pair {
     );
     this.fold.hidden = !this.race;
     this.lines = html("table", { class: "ps-lines" });
-    this.place = html("span", { class: "ps-place", "aria-live": "polite" });
-    this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
-    this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
+    this.place = html("span", { class: "ps-place" });
+    this.heard = html("p", { class: "ps-heard" });
+    this.differ = html("p", { class: "ps-differences" });
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
       ...(this.race ? [this.race.node] : []),
       html(
         "div",
         { class: "ps-bar" },
-        button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
-        button("pair-prev", "\u2190", "one back (\u2190)", () => this.go(this.step - 1)),
-        this.playButton,
-        button("pair-next", "\u2192", "one forward (\u2192)", () => this.go(this.step + 1)),
-        button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
-        this.slider,
+        ...this.buttons.nodes,
         this.place,
         html(
           "span",
@@ -167,8 +180,16 @@ export class Pair {
       ),
       this.lines,
       this.differ,
+      this.heard,
     );
+    this.playing(false);
     this.unfold(this.folded);
+  }
+
+  /** While they play, nothing is read aloud. */
+  playing(on) {
+    this.buttons.playing(on);
+    this.heard.setAttribute("aria-live", on ? "off" : "polite");
   }
 
   /** Show or hide the two players. */
@@ -205,7 +226,6 @@ export class Pair {
   go(step) {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
-    const runs = this.players.map(({ run }) => run);
     this.race?.draw(at, this.places[this.step]);
     this.root.dataset.step = this.slider.value = `${this.step}`;
     this.place.textContent =
@@ -215,8 +235,17 @@ export class Pair {
           ? `time ${this.step} of ${this.steps}`
           : `${this.unit} ${this.step} of ${this.steps}`;
     this.slider.setAttribute("aria-valuetext", this.place.textContent);
-    if (this.folded) return;
-    const states = runs.map((run, i) => run.at(at[i])),
+    this.words = [];
+    if (!this.folded) this.compare(at);
+    const said = this.race
+      ? this.race.sides.map(({ title, score }) => `${title}: ${score.textContent}`)
+      : this.players.map(({ panel, run }) => `${run.header.title ?? ""}: ${panel.caption.textContent}`);
+    this.heard.textContent = [this.place.textContent, ...said, ...this.words].join(". ");
+  }
+
+  /** Show both players at their steps, and what differs there. */
+  compare(at) {
+    const states = this.players.map(({ run }, i) => run.at(at[i])),
       others = elsewhere(states);
     const { names, words } = differences(states);
     this.players.forEach((player, i) => {
@@ -248,14 +277,10 @@ export class Pair {
       }
     };
     this.timer = on ? setInterval(tick, brisk ? BRISK : PACE) : 0;
-    this.playButton.textContent = on ? "\u25ae\u25ae Pause" : "\u25b6 Play";
-    this.playButton.setAttribute("aria-pressed", on);
+    this.playing(on);
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (event.target.tagName === "INPUT" && event.target !== this.slider) return;
-    if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
     const moves = {
       ArrowRight: () => this.go(this.step + 1),
       ArrowLeft: () => this.go(this.step - 1),
@@ -263,11 +288,10 @@ export class Pair {
       PageUp: () => this.go(this.step - 50),
       Home: () => this.go(0),
       End: () => this.go(this.steps),
+      Escape: () => this.players.forEach((player) => player.leave()),
       " ": () => this.play(),
       f: () => fill(this.root),
     };
-    if (!Object.hasOwn(moves, event.key)) return;
-    event.preventDefault();
-    moves[event.key]();
+    obey(event, moves, this.slider);
   }
 }

@@ -10,8 +10,8 @@ export function standalone(node) {
   const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
   const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  const font = "font-family: DejaVu Sans, system-ui, sans-serif;";
   const rules = document.querySelector("style")?.textContent;
+  const font = `font-family: ${looks.fontFamily}; font-variant-numeric: tabular-nums;`;
   style.textContent = `svg { ${given} ${font} background: var(--paper); }\n${rules}`;
   picture.prepend(style);
   picture.querySelector(".ps-ghosts")?.remove();

@@ -35,8 +35,8 @@ function changesOf(event, state) {
 /** The whole picture. `draw(step, view)` shows a step; view: {selected, hideNext, slots, picks}. */
 export class Stage {
   /** @param {Run} run */
-  constructor(run, label, width, linked) {
-    const layout = plan(run, width, linked);
+  constructor(run, label, width, linked, beside = run) {
+    const layout = plan(run, width, linked, beside);
     this.run = run;
     this.label = label;
     this.layout = layout;
