@@ -13,8 +13,6 @@ from tests.e2e.browser import Page
 from tests.e2e.test_race import pair as race
 from tests.e2e.test_site import visit
 from tests.e2e.test_slides import REVEAL
-from tests.player import grouped, samples, tiered
-from pagesim.player.page import page as document
 from tests.timeline.test_film import READS, story
 from tools.course import NOTEBOOKS, ROOT, site, slides
 
@@ -54,3 +52,37 @@ def test_a_player(page: Page, name: str, theme: str) -> None:
         page.click("predict")
         page.choose(1)
     assert violations(page) == []
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of three chapters, and the slides of one."""
+    target = tmp_path_factory.mktemp("course")
+    names = ("00_start_here", "04_growing_and_sharing", "08_how_big_is_the_cache")
+    site.build([NOTEBOOKS / f"{name}.ipynb" for name in names], target)
+    if (REVEAL / "dist/reveal.js").is_file():
+        slides.build([NOTEBOOKS / "04_growing_and_sharing.ipynb"], target / "deck", REVEAL)
+    return target
+
+
+PAGES = [
+    "index",
+    "00_start_here",
+    "04_growing_and_sharing",
+    "08_how_big_is_the_cache",
+    "deck/04_growing_and_sharing",
+]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_the_course(page: Page, course: Path, name: str, theme: str) -> None:
+    if not (course / f"{name}.html").is_file():
+        pytest.skip("reveal.js is not installed: make slides does it")
+    page.dark(theme == "dark")
+    visit(page, course / f"{name}.html")
+    assert violations(page) == []
+    if name.startswith("deck"):
+        page.js("Reveal.next()")
+        page.js("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        assert violations(page) == []
