@@ -92,7 +92,7 @@ export class Player {
   go(step, whole = this.linked) {
     this.stop();
     this.predict.close();
-    this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step, whole);
+    this.show(Number.isNaN(+step) ? this.step : Math.min(Math.max(Math.round(step), 0), this.run.steps), whole);
     this.predict.open();
   }
 

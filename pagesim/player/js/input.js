@@ -1,13 +1,11 @@
 // What a reader does with the picture: the pointer, a finger and the keyboard.
 
 import { fill } from "./screen.js";
+import { isModified } from "./stepper.js";
 import { wordAt } from "./trace.js";
 import { walk } from "./walk.js";
 
-const JUMP = 50; // steps of PageUp and PageDown
 const SWIPE = 40; // pixels
-
-const isModified = (event) => event.ctrlKey || event.altKey || event.metaKey;
 
 /** @param {Player} player */
 export function listen(player) {
@@ -100,22 +98,9 @@ function listenForSwipes(player, node) {
   );
 }
 
-/** Do what a key stands for, unless it is typed into a field or presses a button: `moves` by their keys. */
-export function obey(event, moves, slider) {
-  const { target } = event,
-    move = moves[`${event.shiftKey ? "Shift+" : ""}${event.key}`] ?? moves[event.key];
-  if (isModified(event) || event.defaultPrevented) return;
-  if (target.tagName === "INPUT" && target !== slider) return;
-  if (event.key === " " && target.tagName === "BUTTON") return;
-  if (!move) return;
-  event.preventDefault();
-  event.stopPropagation();
-  move();
-}
-
 /** @param {Player} player  */
 function key(player, event) {
-  const { panel, root, run, step } = player,
+  const { panel, root, run } = player,
     byCall = (way) => (run.schedules.length ? () => player.jumpSchedule(way) : undefined);
   if (event.key === "Escape") {
     player.leave();
@@ -123,21 +108,10 @@ function key(player, event) {
   } else if (player.predict.question && /^[0-9]$/.test(event.key) && !isModified(event)) {
     if (event.target.tagName !== "INPUT") player.predict.input.focus(); // the digit goes there
   }
-  const moves = {
+  panel.steps.obey(event, {
     "Shift+ArrowRight": byCall(1),
     "Shift+ArrowLeft": byCall(-1),
-    ArrowRight: () => {
-      player.stop();
-      player.next();
-    },
-    ArrowLeft: () => player.back(),
-    PageDown: () => player.go(step + JUMP),
-    PageUp: () => player.go(step - JUMP),
-    Home: () => player.go(0),
-    End: () => player.go(run.steps),
-    " ": () => player.play(),
     s: panel.slotsButton.hidden ? undefined : () => player.showSlots(!player.slots),
     f: () => fill(root),
-  };
-  obey(event, moves, panel.slider);
+  });
 }

@@ -4,7 +4,6 @@
 import { CALLS, EVENTS, SECONDS, stopsOf } from "./axis.js";
 import { button, html } from "./html.js";
 import { Race, isRace } from "./race.js";
-import { obey } from "./input.js";
 import { fill } from "./screen.js";
 import { stepper } from "./stepper.js";
 import { Tally, linesOf } from "./tally.js";
@@ -106,15 +105,20 @@ export class Pair {
         ),
     );
     this.buttons = stepper("pair-", {
+      at: () => this.step,
       go: (step) => this.go(step),
       back: () => this.go(this.step - 1),
       next: () => this.go(this.step + 1),
       play: () => this.play(),
-      last: () => this.go(this.steps),
     });
     this.toScale();
     this.build();
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("keydown", (event) =>
+      this.buttons.obey(event, {
+        Escape: () => this.players.forEach((player) => player.leave()),
+        f: () => fill(this.root),
+      }),
+    );
     this.link(this.race ? this.ways.length - 1 : 0);
     const first = this.stops.map((stops, i) => stops.findIndex((step) => step >= runs[i].opening));
     this.go(Math.min(...first.map((stop) => Math.max(stop, 0)))); // where one of them has something to show
@@ -228,12 +232,9 @@ export class Pair {
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     this.race?.draw(at, this.places[this.step]);
     this.root.dataset.step = this.slider.value = `${this.step}`;
+    const [here, end] = [this.step, this.steps].map((stop) => this.places[stop].toFixed(2));
     this.place.textContent =
-      this.unit === SECONDS && this.race
-        ? `${this.places[this.step].toFixed(2)} s of ${this.places[this.steps].toFixed(2)} s`
-        : this.unit === SECONDS
-          ? `time ${this.step} of ${this.steps}`
-          : `${this.unit} ${this.step} of ${this.steps}`;
+      this.unit === SECONDS ? `${here} s of ${end} s` : `${this.unit} ${this.step} of ${this.steps}`;
     this.slider.setAttribute("aria-valuetext", this.place.textContent);
     this.words = [];
     if (!this.folded) this.compare(at);
@@ -257,7 +258,7 @@ export class Pair {
     if (!words.length) words.push(...differing); // else these come with them, and are marked above
     if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
-    const same = html("span", {}, "The two do not differ.");
+    const same = html("span", { class: "ps-same" }, "The two do not differ.");
     this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
 
@@ -278,20 +279,5 @@ export class Pair {
     };
     this.timer = on ? setInterval(tick, brisk ? BRISK : PACE) : 0;
     this.playing(on);
-  }
-
-  key(event) {
-    const moves = {
-      ArrowRight: () => this.go(this.step + 1),
-      ArrowLeft: () => this.go(this.step - 1),
-      PageDown: () => this.go(this.step + 50),
-      PageUp: () => this.go(this.step - 50),
-      Home: () => this.go(0),
-      End: () => this.go(this.steps),
-      Escape: () => this.players.forEach((player) => player.leave()),
-      " ": () => this.play(),
-      f: () => fill(this.root),
-    };
-    obey(event, moves, this.slider);
   }
 }

@@ -6,7 +6,6 @@ import { button, html } from "./html.js";
 import { begins, jobText } from "./jobs.js";
 import { roundInWords } from "./rounds.js";
 import { dials, shadesOf } from "./marks.js";
-import { shares } from "./occupancy.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
@@ -15,6 +14,7 @@ import { stepper } from "./stepper.js";
 import { plural, requestText, tableText } from "./text.js";
 
 const SPEED_NAMES = ["slow", "normal", "fast"];
+const SHARES = ["token", "internal", "reserved", "free"];
 
 const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
 
@@ -40,11 +40,14 @@ export class Panel {
       n = run.steps;
     this.player = player;
     this.steps = stepper("", {
+      at: () => player.step,
       go: (step) => player.go(step),
       back: () => player.back(),
-      next: () => player.next(),
+      next: () => {
+        player.stop();
+        player.next();
+      },
       play: () => player.play(),
-      last: () => player.go(n),
     });
     this.slider = this.steps.slider;
     this.slider.max = n;
@@ -210,7 +213,8 @@ export class Panel {
     this.message.textContent = "";
     this.slider.value = this.number.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
-    this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}; usage by blocks ${run.at(step).usage}`;
+    const shares = run.percent(step).map((part, i) => `${SHARES[i]} ${part.toFixed(1)} %`);
+    this.share.textContent = `GPU slots at step ${step}: ${shares.join(", ")}; usage by blocks ${run.at(step).usage}`;
     this.showEvent(this.player.event);
   }
 

@@ -7,7 +7,7 @@ export function standalone(node) {
   const picture = node.cloneNode(true),
     root = node.closest(".pagesim-player"),
     looks = getComputedStyle(root);
-  const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
+  const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
   const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
   const rules = document.querySelector("style")?.textContent;
