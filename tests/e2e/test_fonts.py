@@ -2,6 +2,7 @@
 
 import pytest
 
+import pagesim
 from tests.e2e.browser import Page
 from tests.e2e.test_layout import RUNS
 
@@ -26,6 +27,22 @@ def test_nothing_overlaps(page: Page, font: str) -> None:
         assert page.look("overlapsAt", steps) == [], name
         assert page.look("cutLabels") == [], name
         assert page.look("smallestText") >= 11
+
+
+def test_a_word_that_does_not_fit_its_slot_is_left_out(page: Page) -> None:
+    """Of words that grow letter by letter the longest that are shown just fit."""
+    sheet = {"source": SHEET.replace("FONT", "'DejaVu Serif'")}
+    page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", sheet)
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive(" ".join(("willow" * 3)[:length] for length in range(1, 17)))
+    page.show(story.run, 1)
+    words = page.js("""
+        return [...document.querySelectorAll('.ps-cell .word')].map((word) => {
+          const edge = word.parentNode.querySelector('.edge');
+          return [word.getComputedTextLength(), edge.width.baseVal.value / 4];
+        });""")
+    assert 4 < len(words) < 17
+    assert all(wide <= room for wide, room in words)
 
 
 def test_digits_are_equally_wide(page: Page) -> None:
