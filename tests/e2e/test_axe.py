@@ -20,9 +20,12 @@ AXE = ROOT / "node_modules/axe-core/axe.min.js"
 RUN = """
     const done = arguments[arguments.length - 1];
     axe.run(document, {iframes: false, resultTypes: ['violations']}).then(({violations}) =>
-      done(violations.map(({id, nodes}) => [id, nodes.slice(0, 3).map((node) => node.html.slice(0, 120))])))"""
+      done(violations.map(({id, nodes}) =>
+        [id, nodes.slice(0, 3).map((node) => node.html.slice(0, 120))])))"""
 
-pytestmark = pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make web-setup")
+pytestmark = pytest.mark.skipif(
+    not AXE.is_file(), reason="no axe-core: make web-setup"
+)
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:

@@ -13,7 +13,7 @@ from tests.e2e.test_race import pair as race
 from tests.e2e.test_themes import contrast, hard_to_read
 
 COLORS = """
-    return ['.pagesim-player', '.pagesim-pair'].flatMap((css) => [...document.querySelectorAll(css)])
+    return [...document.querySelectorAll('.pagesim-player, .pagesim-pair')]
       .flatMap((node) => ['ink', 'muted', 'paper', 'line', 'held', 'mark', 'panel'].map((name) =>
         getComputedStyle(node).getPropertyValue(`--${name}`)))"""
 NAMES = """

@@ -25,7 +25,9 @@ def test_a_block_is_called_what_is_read_on_it(page: Page) -> None:
 
 
 def test_a_pool_without_blocks_is_no_group(page: Page) -> None:
-    groups = "return [...document.querySelectorAll('.ps-stage g[role=group]')].map((n) => n.ariaLabel)"
+    groups = (
+        "return [...document.querySelectorAll('.ps-stage g[role=group]')].map((n) => n.ariaLabel)"
+    )
     page.show(scenes.small())
     assert page.js(groups) == ["GPU pool", "CPU pool"]
     story = pagesim.Story(gpu_blocks=4, block_size=4)
@@ -92,7 +94,13 @@ def test_of_two_players_one_voice_is_heard(page: Page) -> None:
     assert page.js(SPEAKS) == ["ps-heard"]
     page.key("ARROW_RIGHT", "body")
     heard = page.text(".ps-heard")
-    for words in ("1", "one", "other", page.text(".ps-caption"), page.js("return pagesimPair.differences")[:1]):
+    for words in (
+        "1",
+        "one",
+        "other",
+        page.text(".ps-caption"),
+        page.js("return pagesimPair.differences")[:1],
+    ):
         assert (words if isinstance(words, str) else "".join(words)) in heard
     page.click("pair-play")
     assert page.js(SPEAKS) == [], "silent while it plays"

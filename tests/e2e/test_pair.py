@@ -237,7 +237,7 @@ def test_runs_without_a_clock_have_none(page: Page) -> None:
 
 @pytest.mark.parametrize("width", [400, 1400, 1920])
 def test_both_are_drawn_to_one_scale(page: Page, width: int) -> None:
-    """Also where one has more blocks, longer tables or more lists: each cell is as large as the other's."""
+    """Also where one has more blocks, longer tables or more lists: all cells are as large."""
     pools = [told(range(9), gpu_blocks=7), told(*[range(17)] * 3, gpu_blocks=20, engine="v1")]
     for runs in (pools, (scenes.small(), scenes.by_chance(3, True, 60))):
         opened(page, *runs, width=width)
