@@ -23,9 +23,7 @@ RUN = """
       done(violations.map(({id, nodes}) =>
         [id, nodes.slice(0, 3).map((node) => node.html.slice(0, 120))])))"""
 
-pytestmark = pytest.mark.skipif(
-    not AXE.is_file(), reason="no axe-core: make web-setup"
-)
+pytestmark = pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: make web-setup")
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
