@@ -4,8 +4,8 @@
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
  * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js), and
- * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader
- * does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
+ * controls.js knows what is shown; panel.js and stepper.js are what stands around the picture, input.js and walk.js
+ * what a reader does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
