@@ -112,7 +112,7 @@ web: ## bundle the player's script after a change of its sources (needs make web
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild, eslint, typescript and prettier in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript, prettier and axe-core in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
 	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 

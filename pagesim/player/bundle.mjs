@@ -34,11 +34,13 @@ const make = (source, made, options = {}) =>
 make("player.css", "player.css");
 make("js/load.js", "load.js");
 const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
-for (const [made, film] of Object.entries({ "player.js": false, "film.js": true })) {
+// A page of one run has no use for what compares two, and few show a kernel's programs.
+const scripts = { "player.js": [false, false], "pair.js": [true, false], "film.js": [true, true] };
+for (const [made, [pair, film]] of Object.entries(scripts)) {
   make("js/main.js", made, {
     bundle: true,
     format: "iife",
     banner: { js: banner },
-    define: { STYLE: JSON.stringify(style), FILM: `${film}` },
+    define: { STYLE: JSON.stringify(style), PAIR: `${pair}`, FILM: `${film}` },
   });
 }

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 SHELL = (
-    ":root{color-scheme:light dark}body{margin:0;background:#fff}"
+    ":root{color-scheme:light dark}body{margin:0;min-height:100vh;background:#fff}"
     "@media(prefers-color-scheme:dark){body{background:#16181c}}"
 )
 """The style of a page until its script runs."""
@@ -20,8 +20,8 @@ BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
-FILM = "film.js"
-"""The player with what draws a kernel's programs: only pages with a film need it."""
+PLAYER, PAIR, FILM = "player.js", "pair.js", "film.js"
+"""The player of one run; with what compares two; and with what draws a kernel's programs as well."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
 
@@ -32,13 +32,13 @@ def bundled(name: str) -> str:
     return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-def script(name: str = "player.js") -> str:
+def script(name: str = PLAYER) -> str:
     """A script of the player as a page contains it, without the line that names its source."""
     return bundled(name).split("\n", 1)[1]
 
 
 @cache
-def packed_script(name: str = "player.js") -> str:
+def packed_script(name: str = PLAYER) -> str:
     """The script as a page contains it: packed, in digits of load.js that HTML leaves alone."""
     zipped = gzip.compress(script(name).encode(), 9, mtime=0)
     return base64.b85encode(zipped).decode("ascii").translate(str.maketrans("<>&", ",.:"))
@@ -49,7 +49,7 @@ def unpacked_script(packed: str) -> bytes:
     return gzip.decompress(base64.b85decode(packed.translate(str.maketrans(",.:", "<>&"))))
 
 
-def policy(own_style: str = "", own_script: str = "", player: str = "player.js") -> str:
+def policy(own_style: str = "", own_script: str = "", player: str = PLAYER) -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
     scripts = [bundled(LOADER), script(player), *filter(None, [own_script])]
     styles = [SHELL, bundled(STYLE), *filter(None, [own_style])]
@@ -68,7 +68,8 @@ def page(
     ``style`` and a ``script`` of its own. The text is the same each time.
     """
     words, files = html.escape(alt), [gzip.decompress(one) for one in jsonl_gz]
-    name = FILM if any(b'"reads":' in one for one in files) else "player.js"
+    alone = PLAYER if len(files) == 1 else PAIR
+    name = FILM if any(b'"reads":' in one for one in files) else alone
     if len(jsonl_gz) == 1:
         player = f'<main class="pagesim-player" aria-label="{words}"></main>\n'
     else:

@@ -18,6 +18,8 @@ declare global {
   const STYLE: string;
   /** Whether the page plays a film of a kernel: no other page carries what draws one. */
   const FILM: boolean;
+  /** Whether the page has two runs. */
+  const PAIR: boolean;
 
   interface Window {
     pagesimPlayer: Hooks | undefined;
@@ -229,7 +231,7 @@ declare global {
     program?: string;
     seq?: Name;
     word?: Word;
-    at?: (x: number, y: number) => number | null | undefined;
+    at?: (x: number, y?: number) => number | null | undefined;
   }
   interface Selected {
     kind: string; // block or seq

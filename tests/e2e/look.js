@@ -237,14 +237,20 @@ function behind(text, shapes) {
 function textsOfPlayer() {
   const seen = (n) => n.checkVisibility() && n.textContent.trim() && n.getClientRects().length;
   const own = (node) => [...node.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-  const html = all(".pagesim-player :is(h1, p, b, span, button, label)")
+  const whole = ":is(.pagesim-player, .pagesim-pair)";
+  const html = all(`${whole} :is(h1, h2, p, b, span, button, label, th, td)`)
     .filter((node) => own(node) && seen(node))
     .map((node) => [node.textContent, rgb(getComputedStyle(node).color), ground(node)]);
-  const shapes = all(".pagesim-player svg :is(rect, path)")
+  const shapes = all(`${whole} svg :is(rect, path)`)
     .filter((node) => !node.closest("defs, marker, pattern"));
-  const svg = all(".pagesim-player svg text").filter(seen)
+  const svg = all(`${whole} svg text`).filter(seen)
     .map((node) => [node.textContent, rgb(getComputedStyle(node).fill), behind(node, shapes)]);
   return [...html, ...svg];
+}
+
+// The colours of the lines of shapes, and the ground under them.
+function strokes(css) {
+  return all(css).map((node) => [rgb(getComputedStyle(node).stroke), ground(node)]);
 }
 
 // -- the pointer ---------------------------------------------------------------------------------

@@ -200,14 +200,14 @@ def test_a_printed_step_has_no_controls(page: Page) -> None:
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
-FOCUS = "return document.activeElement.dataset.block"
+FOCUS = "return document.activeElement.parentNode.dataset.block"
 
 
 def test_a_words_way_by_the_keyboard(page: Page) -> None:
     page.show(shared(), 4)
-    page.js("document.querySelector('[data-block=\"2\"]').focus()")
+    page.js("document.querySelector('[data-block=\"2\"] .edge').focus()")
     assert (page.look("traced"), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
-    page.key("ENTER", '[data-block="2"]')
+    page.key("ENTER", '[data-block="2"] .edge')
     ways = {
         "ARROW_RIGHT": ("2", "\u201cago\u201d \u00b7 token 5 of s1; block 2, offset 1"),
         "ARROW_DOWN": ("2", "\u201cago\u201d \u00b7 token 5 of s1"),  # the text ends before token 9
@@ -216,18 +216,18 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
     }
     assert page.text(".ps-detail").startswith("\u201cyears\u201d \u00b7 token 4 of s1")
     for key, (block, words) in ways.items():
-        page.key(key, f'[data-block="{page.js(FOCUS)}"]')
+        page.key(key, f'[data-block="{page.js(FOCUS)}"] .edge')
         assert (page.js(FOCUS), page.look("traced")) == (block, 3), key
         assert page.text(".ps-detail").startswith(words), key
-        focused = page.one(f'[data-block="{block}"]')
-        assert focused.get_attribute("aria-label").startswith(words), key
+        focused = page.one(f'[data-block="{block}"] .edge')
+        assert focused.get_attribute("aria-description").startswith(words), key
     assert page.one(".ps-detail").get_attribute("aria-live") == "polite"
-    assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "true"
-    page.js("document.querySelector('[data-block=\"1\"]').focus()")
+    assert page.one('[data-block="2"] .edge').get_attribute("aria-pressed") == "true"
+    page.js("document.querySelector('[data-block=\"1\"] .edge').focus()")
     assert page.one(".ps-detail").get_attribute("aria-live") == "off", "another block, no word"
-    page.key("ESCAPE", '[data-block="1"]')
+    page.key("ESCAPE", '[data-block="1"] .edge')
     assert (page.look("traced"), page.step) == (0, 4)
-    assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "false"
+    assert page.one('[data-block="2"] .edge').get_attribute("aria-pressed") == "false"
     assert "Enter" in page.text(".ps-keys")
 
 
@@ -238,7 +238,7 @@ def test_a_words_way_by_a_finger(page: Page) -> None:
     for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
         touch = {"type": kind, "touchPoints": points}
         page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
-    page.until("return document.querySelectorAll('.ps-cell[aria-pressed=true]').length === 1")
+    page.until("return document.querySelectorAll('.ps-cell [aria-pressed=true]').length === 1")
     assert page.look("traced") == 3
     assert page.text(".ps-lens li p") == "token 7"
 

@@ -9,8 +9,13 @@ from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared
 from tests.e2e.test_layout import rows
+from tests.e2e.test_race import pair as race
 from tests.e2e.test_themes import contrast, hard_to_read
 
+COLORS = """
+    return [...document.querySelectorAll('.pagesim-player, .pagesim-pair')]
+      .flatMap((node) => ['ink', 'muted', 'paper', 'line', 'held', 'mark', 'panel'].map((name) =>
+        getComputedStyle(node).getPropertyValue(`--${name}`)))"""
 NAMES = """
     return [...document.querySelectorAll('button')].filter((node) => node.checkVisibility())
       .map((node) => [node.textContent, node.getAttribute('aria-label')])"""
@@ -51,16 +56,21 @@ def test_a_swipe_over_the_picture_is_no_way_back_to_another_page(page: Page) -> 
         assert page.js(look) == "pan-y pinch-zoom", css
 
 
-@pytest.mark.parametrize("linked", [False, True])
-def test_a_dark_page_is_printed_on_white(page: Page, linked: bool) -> None:
+@pytest.mark.parametrize("kind", ["one", "pair", "race"])
+def test_a_dark_page_is_printed_on_white(page: Page, kind: str) -> None:
     run = scenes.scheduled()
+    make = {"one": lambda: run, "pair": lambda: pagesim.compare(run, run[:20]), "race": race}
+    page.show(make[kind](), address="step=12")
+    page.themed("light")
+    light = page.js(COLORS)
     page.dark()
-    page.show(pagesim.compare(run, run[:20]) if linked else run, address="step=12")
     page.themed("dark")
+    assert page.js(COLORS) != light
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     cdp(page, "Emulation.setEmulatedMedia", media="print", features=dark)
     assert page.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert hard_to_read(page) == []
+    assert page.js(COLORS) == light, "a printer leaves out what lies behind the words"
     cdp(page, "Emulation.setEmulatedMedia", media="", features=dark)
 
 

@@ -139,8 +139,9 @@ def test_a_word_leads_to_the_block_of_its_group(page: Page) -> None:
     cell = page.one('.ps-cell[data-block="13"] .edge')
     page.look("pointAt", cell, cell, 12)
     assert "the state after 18 tokens" in page.text(".ps-detail")
-    page.key("ENTER", '[data-block="13"]')
-    assert "state" in str(page.one('[data-block="13"]').get_attribute("aria-label"))
+    page.key("ENTER", '[data-block="13"] .edge')
+    focused = page.one('[data-block="13"] .edge')
+    assert "state" in str(focused.get_attribute("aria-description"))
 
 
 @pytest.mark.parametrize("width", WIDTHS)

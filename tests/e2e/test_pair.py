@@ -233,3 +233,19 @@ def test_runs_without_a_clock_have_none(page: Page) -> None:
     opened(page, scenes.scheduled(), scenes.scheduled(preemption_mode="swap"))
     assert page.all('[data-action="pair-by-1"]') == []
     assert "time" not in page.look("lines")[0]
+
+
+@pytest.mark.parametrize("width", [400, 1400, 1920])
+def test_both_are_drawn_to_one_scale(page: Page, width: int) -> None:
+    """Also where one has more blocks, longer tables or more lists: all cells are as large."""
+    pools = [told(range(9), gpu_blocks=7), told(*[range(17)] * 3, gpu_blocks=20, engine="v1")]
+    for runs in (pools, (scenes.small(), scenes.by_chance(3, True, 60))):
+        opened(page, *runs, width=width)
+        page.click("pair-last")
+        one, other = page.js("""
+            return [...document.querySelectorAll('.ps-stage')].map((stage) => {
+              const { width, height } = stage.querySelector('.edge').getBoundingClientRect();
+              return [width, height, stage.viewBox.baseVal.height];
+            });""")
+        assert one == pytest.approx(other, abs=0.1)
+        assert page.look("overlaps", 0) == page.look("overlaps", 1) == []

@@ -49,6 +49,16 @@ def test_the_arrows_turn_slides_until_a_player_has_the_focus(deck: Page) -> None
     assert press(deck, Keys.ARROW_RIGHT) == [2, 0], "a click beside it gives the arrows back"
 
 
+def test_a_slide_with_more_than_it_can_show_is_scrolled_by_the_keyboard(deck: Page) -> None:
+    """It has the focus then; at its end the arrow turns it."""
+    deck.js("document.querySelector('section.present section.present').focus()")
+    deck.js("document.activeElement.style.maxHeight = '200px'")
+    assert press(deck, Keys.ARROW_DOWN) == [0, 0]
+    deck.until("return document.activeElement.scrollTop > 50")
+    deck.until("const at = document.activeElement; at.scrollTop = at.scrollHeight; return true")
+    assert press(deck, Keys.ARROW_RIGHT) == [1, 0]
+
+
 def test_the_slides_fetch_nothing(deck: Page) -> None:
     outside = [url for url in deck.requests() if not url.startswith(("file:", "data:", "about:"))]
     assert outside == [] and deck.console() == []

@@ -342,3 +342,20 @@ def test_a_damaged_timeline_is_told_and_not_a_blank_page(page: Page, tmp_path: P
     (tmp_path / "cut.html").write_text(cut, encoding="utf-8")
     assert page.open(tmp_path / "cut.html").data("ready") == "error"
     assert page.text(".ps-problem").startswith("This timeline cannot be shown:")
+
+
+def test_a_player_starts_when_it_is_seen(page: Page) -> None:
+    """A chapter has many: those below the window wait."""
+    frames = "<p style='height: 3000px'></p>".join([RUN._repr_html_()] * 2)
+    (page.files / "two.html").write_text(f"<!DOCTYPE html>{frames}", encoding="utf-8")
+    page.driver.get((page.files / "two.html").as_uri())
+    page.frame("iframe").ready()
+    page.top()
+    page.driver.switch_to.frame(page.all("iframe")[1])
+    page.js("return new Promise((done) => setTimeout(done, 300))")
+    assert page.all(".pagesim-player") and not page.all("[data-ready]")
+    page.top()
+    page.js("document.querySelectorAll('iframe')[1].scrollIntoView()")
+    page.driver.switch_to.frame(page.all("iframe")[1])
+    page.ready().click("next")
+    page.top()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.e2e import scenes
 from tests.e2e.browser import Page
+from tests.e2e.test_race import pair as race
 
 
 def luminance(color: list[int]) -> float:
@@ -79,3 +80,18 @@ def test_a_question_and_its_answer_are_readable_in_the_dark(page: Page) -> None:
     page.choose(9)
     assert hard_to_read(page) == []
     page.shot("dark-wrong-answer")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_race_is_readable_in_both_themes(page: Page, theme: str) -> None:
+    """Its words, and the lines that bound memory, blocks and lives."""
+    page.dark(theme == "dark")
+    page.show(race(), address="")
+    page.wait('[data-mounted="true"]')
+    page.themed(theme)
+    for step in (3, 30, 90):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        assert hard_to_read(page) == [], step
+        for what in (".ps-pool .cell", ".ps-pool .outline", ".ps-curve .edge", ".ps-curve .runs"):
+            lines = page.look("strokes", f".ps-race {what}")
+            assert lines and min(contrast(line, ground) for line, ground in lines) >= 3, what

@@ -5,7 +5,7 @@ import { SIGNED, chunkGap } from "./layout.js";
 import { inkOn, paleness } from "./marks.js";
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
-import { nameText, short } from "./text.js";
+import { cellText, nameText, namesOf, short } from "./text.js";
 
 /** The width of a frame around the letter of a group. */
 const letterWidth = (letter) => 5 + 8.5 * letter.length;
@@ -43,8 +43,8 @@ export class Cells {
       const aside = pool && layout.per ? Math.floor((index % columns) / layout.per) * chunkGap(layout.per) : 0;
       const x = pools[pool].x + (index % columns) * (cell.w + cell.gx) + aside;
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
-      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell", role: "button" });
-      const edge = svg("rect", { width: cell.w, height: cell.h, class: "edge" });
+      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell" });
+      const edge = svg("rect", { width: cell.w, height: cell.h, role: "button" });
       g.append(edge);
       groups[pool].append(g);
       this.all.push({
@@ -58,7 +58,8 @@ export class Cells {
         texts: new Recycler(g, "text"),
       });
     }
-    parent.append(...groups);
+    this.node = groups[0];
+    parent.append(...groups.filter((group) => group.firstChild));
     this.show(0);
   }
 
@@ -75,8 +76,7 @@ export class Cells {
       cell.key = "";
       g.hit = edge.hit = { block: id };
       g.setAttribute("data-block", id);
-      g.setAttribute("tabindex", i ? -1 : 0);
-      g.setAttribute("aria-label", `block ${id}`);
+      edge.setAttribute("tabindex", i ? -1 : 0);
       const there = id < this.total;
       g.style.display = there ? "" : "none";
       if (there) this.at[id] = cell;
@@ -109,7 +109,7 @@ export class Cells {
       this.reached = [this.stage.step, id];
       redraw();
     }
-    this.at[id]?.g.focus();
+    this.at[id]?.edge.focus();
   }
 
   /** Where names have no room, a reader who points at a block sees what else its owners have.
@@ -181,7 +181,7 @@ export class Cells {
     if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
     cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
-    cell.g.setAttribute("aria-pressed", look.chosen);
+    cell.edge.setAttribute("aria-pressed", look.chosen);
     if (look.letter) this.letter(cell, look);
     cell.fills.done();
     if (detail === 3) this.strip(cell, state, owners, look);
@@ -193,6 +193,7 @@ export class Cells {
         look.lit.length || (part > h / 2 - 5 && part < h / 2 + 5) ? "halo" : part < h / 2 ? "" : owners[0]?.ink;
       if (code) this.put(cell, w / 2, h / 2 + 4, `mid tiny ${ink}`, code);
     }
+    cell.edge.setAttribute("aria-label", cellText(cell, namesOf(owners, look), look, detail));
     cell.texts.done();
   }
 
@@ -311,15 +312,8 @@ export class Cells {
   }
 
   put(cell, x, y, className, text) {
-    const node = cell.texts.next({ x, y, class: className });
+    const node = cell.texts.next({ x, y, class: className, "aria-hidden": true }); // the cell's name says it
     if (node.now.text !== text) node.textContent = node.now.text = text;
-  }
-
-  /** @param {Owner[]} owners */
-  names(owners, { refs, waiting, isNull }) {
-    if (isNull) return "null";
-    if (owners.length) return owners.map((owner) => nameText(owner.name)).join(" ");
-    return refs ? "held" : waiting ? "unused" : "";
   }
 
   /** A strip: the id before it, a word in each slot, the owners after it.
@@ -354,7 +348,7 @@ export class Cells {
         ink = look.lit.length ? inkOn(look.lit[i], own) : own;
       this.put(cell, (i + 0.5) * slot, middle, `word mid ${plain ? "muted" : ink}${size}`, word);
     }
-    const names = this.names(owners, look),
+    const names = namesOf(owners, look),
       times = `\u00d7${refs}`,
       room = behind - 39;
     const text = fits(names, room) === null ? (refs > 1 ? times : short(names, Math.floor(room / 5.5))) : names;
@@ -389,7 +383,7 @@ export class Cells {
     }
     this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);
     if (times) this.put(cell, w - 11, 13, "strong end halo", times);
-    const names = this.names(owners, look),
+    const names = namesOf(owners, look),
       aside = look.letter ? letterWidth(look.letter) : 0,
       size = fits(names, w - aside - 4);
     if (names && size !== null) this.put(cell, (w + aside) / 2, h - 7, `mid halo${size}`, names);

@@ -13,6 +13,7 @@ import { describeBlock, groupText, nameText, plural, short } from "./text.js";
 import { CLICK, Motion, PACES } from "./motion.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
+import { Finger } from "./walk.js";
 import { When } from "./when.js";
 import { blockNamed, namesIn, search } from "./search.js";
 import { blocksOf } from "./effects.js";
@@ -28,6 +29,7 @@ export class Player {
     this.run = run;
     this.storage = storage;
     this.linked = linked;
+    this.beside = run; // the other run of a pair, if both are drawn to one scale
     this.step = this.from = this.timer = this.shade = 0;
     this.motion = new Motion(this);
     /** @type {PageEvent | null} */
@@ -44,6 +46,7 @@ export class Player {
     this.label = (token) => String(has(token) ? labels[token] : token);
     this.predict = new Predict(this);
     if (linked) root.dataset.linked = "true";
+    this.finger = new Finger(this);
     this.panel = new Panel(this);
     this.lens = new Lens(this);
     this.pointer = { x: 0, y: 0 };
@@ -66,11 +69,12 @@ export class Player {
     const { run, root, panel } = this,
       units = unitsFor(root);
     root.dataset.units = units;
-    this.stage = new Stage(run, this.label, units, this.linked);
+    this.stage = new Stage(run, this.label, units, this.linked, this.beside);
     if (run.groups.several) root.dataset.groups = run.groups.list.length;
     if (run.perChunk) root.dataset.tier = run.perChunk;
     root.dataset.upright = this.stage.layout.narrow;
     this.when = new When(this, units);
+    this.stage.cells.node.before(this.finger.node);
     panel.picture.replaceChildren(this.stage.node, this.lens.node, panel.note);
     panel.course.replaceChildren(...(run.programs.length ? [] : [this.when.node])); // a kernel writes nothing
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
@@ -96,7 +100,7 @@ export class Player {
   go(step, whole = this.linked) {
     this.stop();
     this.predict.close();
-    this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step, whole);
+    this.show(Number.isNaN(+step) ? this.step : Math.min(Math.max(Math.round(step), 0), this.run.steps), whole);
     this.predict.open();
   }
 
@@ -196,7 +200,13 @@ export class Player {
     this.motion.stop();
     this.state = this.stage.draw(this.step, this.view(this.event));
     this.lens.draw();
-    this.hover(this.hovered);
+    if (this.isPointing) this.finger.settle();
+    else this.hover(this.hovered);
+  }
+
+  /** Whether the keyboard is at something beside the pools. */
+  get isPointing() {
+    return document.activeElement === this.finger.node;
   }
 
   play() {
@@ -266,7 +276,7 @@ export class Player {
     }
     placeNote(note, open && sameWord(word, open) ? [] : lines, this.pointer);
     this.stage.lift(hit);
-    detail.setAttribute("aria-live", this.word ? "polite" : "off");
+    detail.setAttribute("aria-live", this.word || this.isPointing ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
   }
 
@@ -310,6 +320,12 @@ export class Player {
       again = same && (!hit.word || sameWord(hit.word, this.lens.word));
     this.select(again ? null : { kind, value });
     if (hit.word && !again) this.lens.open(hit.word);
+  }
+
+  /** Follow nothing, and read no word. */
+  leave() {
+    this.hover((this.word = null));
+    this.select(null);
   }
 
   /** @param {Selected | null} selected */

@@ -1,9 +1,10 @@
 // What a reader does with the picture: the pointer, a finger and the keyboard.
 
+import { fill } from "./screen.js";
+import { isModified } from "./stepper.js";
 import { wordAt } from "./trace.js";
 import { walk } from "./walk.js";
 
-const JUMP = 50; // steps of PageUp and PageDown
 const SWIPE = 40; // pixels
 
 /** @param {Player} player */
@@ -25,16 +26,26 @@ export function listen(player) {
   });
   picture.addEventListener("focusin", (event) => {
     const hit = hitOf(player, event),
-      { stage } = player;
+      { stage, finger } = player;
+    if (event.target === finger.node) finger.settle();
     if (!hit) return;
     if (!("program" in hit)) {
-      stage.cells.at[stage.focused]?.g.setAttribute("tabindex", -1);
+      stage.cells.at[stage.focused]?.edge?.setAttribute("tabindex", -1);
       stage.focused = hit.block ?? 0;
       event.target.setAttribute("tabindex", 0);
     }
     player.word = null;
     player.hover(hit);
-    event.target.setAttribute("aria-label", player.panel.detail.textContent);
+    event.target.setAttribute("aria-description", player.panel.detail.textContent);
+  });
+  picture.addEventListener("keydown", (event) => {
+    const { target, shiftKey } = event,
+      { finger } = player,
+      isCell = target.closest(".ps-cell") !== null;
+    if (isModified(event) || shiftKey || (!isCell && target !== finger.node)) return;
+    if (!(isCell ? walk(player, event.key, target.hit) : finger.press(event.key))) return;
+    event.preventDefault();
+    event.stopPropagation();
   });
   listenForSwipes(player, picture);
   if (!player.linked) document.addEventListener("keydown", (event) => key(player, event));
@@ -93,45 +104,18 @@ function listenForSwipes(player, node) {
 
 /** @param {Player} player  */
 function key(player, event) {
-  const { panel, root, run, step } = player,
-    { target } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+  const { panel, root, run } = player,
+    byCall = (way) => (run.schedules.length ? () => player.jumpSchedule(way) : undefined);
   if (event.key === "Escape") {
-    player.hover((player.word = null));
-    player.select(null);
+    player.leave();
     root.focus();
-    return;
+  } else if (player.predict.question && /^[0-9]$/.test(event.key) && !isModified(event)) {
+    if (event.target.tagName !== "INPUT") player.predict.input.focus(); // the digit goes there
   }
-  if (target.tagName === "INPUT" && target !== panel.slider) return;
-  const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (event.shiftKey && way && run.schedules.length) {
-    event.preventDefault();
-    event.stopPropagation();
-    player.jumpSchedule(way);
-    return;
-  }
-  if (target.closest?.(".ps-cell") && walk(player, event.key, target.hit)) {
-    event.preventDefault();
-    return;
-  }
-  if (event.key === " " && target.tagName === "BUTTON") return;
-  if (player.predict.question && /^[0-9]$/.test(event.key)) player.predict.input.focus(); // the digit goes there
-  const moves = {
-    ArrowRight: () => player.next(),
-    ArrowLeft: () => player.back(),
-    PageDown: () => player.go(step + JUMP),
-    PageUp: () => player.go(step - JUMP),
-    Home: () => player.go(0),
-    End: () => player.go(run.steps),
-    " ": () => player.play(),
-    s: () => {
-      if (!panel.slotsButton.hidden) player.showSlots(!player.slots);
-    },
-    f: () => root.querySelector('[data-action="fullscreen"]').click(),
-  };
-  if (!Object.hasOwn(moves, event.key)) return;
-  event.preventDefault();
-  event.stopPropagation();
-  if (event.key === "ArrowRight") player.stop();
-  moves[event.key]();
+  panel.steps.obey(event, {
+    "Shift+ArrowRight": byCall(1),
+    "Shift+ArrowLeft": byCall(-1),
+    s: panel.slotsButton.hidden ? undefined : () => player.showSlots(!player.slots),
+    f: () => fill(root),
+  });
 }

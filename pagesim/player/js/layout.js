@@ -24,7 +24,6 @@ export const LIST = 32, // a list of blocks
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
-const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const POOL = 310, // the room of a pool beside the programs that read it
   GUTTER = 22; // for lines to them, where they are above it
 const MORE = 24; // with a second tier
@@ -124,13 +123,12 @@ function boxes({ gpu, cpu, full, room, height, between, stacked, several, per })
   return found;
 }
 
-const widths = new Map(); // of texts at a size of one unit
+const widths = new Map(); // of texts at a size of one unit, in the font that the page shows
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 function widthOf(text) {
-  if (!widths.has(text)) {
-    pen.font = `100px ${FONT}`;
-    widths.set(text, pen.measureText(text).width / 100);
-  }
+  if (!widths.size)
+    pen.font = `100px ${getComputedStyle(document.getElementsByClassName("pagesim-player")[0]).fontFamily}`;
+  if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
   return widths.get(text);
 }
 
@@ -170,33 +168,51 @@ function textureOf(gpu, cpu, room) {
   }
 }
 
-/** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
-export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
-  const { header, most, inUse } = run,
+/** The lists that a run uses, by number: none beside a kernel, which takes no blocks. @param {Run} run */
+const listsOf = ({ header, inUse, programs }) =>
+  programs.length ? [] : header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
+
+/** The height of what stands below tables and pools: what sharing saves, lists with ages, queues. @param {Run} run */
+function heightBelow(run) {
+  const { header, groups, perChunk, programs } = run,
+    lists = listsOf(run),
+    aged = lists.filter((i) => !groups.several && header.lists[i][1] !== "sorted"), // else there is no room
+    isShared = run.shares && !groups.several && !programs.length,
+    queues = header.queues.length + Number(run.updates) + Number(perChunk > 0);
+  return (
+    lists.length * LIST + aged.length * AGES + Number(isShared) * SHARED + (run.most.queued && queues * QUEUE + 6) + 8
+  );
+}
+
+/** Upright is `narrow`: the pools stand below the tables. There is room for what another run needs, so that both
+ * have one scale. @param {Run} run */
+export function plan(run, width = WIDE, linked = false, other = run, asked = false) {
+  const { header } = run,
     far = width === WIDE,
-    tall = linked ? LINKED : TALL;
-  const gpu = header.num_gpu_blocks,
-    cpu = header.num_cpu_blocks,
+    narrow = asked || width < (linked ? LINKED_PHONE : PHONE),
+    tall = linked ? LINKED : TALL,
+    greatest = (of) => Math.max(of(run), of(other));
+  const most = Object.fromEntries(Object.keys(run.most).map((key) => [key, greatest((one) => one.most[key])]));
+  const gpu = greatest((one) => one.header.num_gpu_blocks),
+    cpu = greatest((one) => one.header.num_cpu_blocks),
     { several } = run.groups,
     size = several ? Math.max(...run.groups.list.map((one) => (one.state ? 1 : one.size))) : header.block_size;
   const per = run.perChunk,
     stacked = narrow || per > 0; // the second tier lies below the GPU, one level lower
   const contiguous = header.lists[0]?.[1] === "sorted";
-  const lists = run.programs.length ? [] : header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
-  const queues = most.queued ? (header.queues.length + Number(run.updates) + Number(per > 0)) * QUEUE + 6 : 0;
   const isFilm = run.programs.length > 0,
-    aged = several ? 0 : lists.filter((i) => header.lists[i][1] !== "sorted").length; // else there is no room
-  const below = lists.length * LIST + aged * AGES + Number(run.shares && !several && !isFilm) * SHARED + queues + 8;
+    chains = isFilm ? 0 : greatest((one) => one.chains);
+  const below = greatest(heightBelow);
   const legend = isFilm
     ? 0
     : narrow
-      ? Math.max((132 * NARROW) / width, 64) + Number(run.chains > 0) * 16
-      : ((header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
+      ? Math.max((132 * NARROW) / width, 64) + Number(chains > 0) * 16
+      : ((header.caching || other.header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
   const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && !isFilm && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
-  if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
+  if (!full && !narrow && width < TABLET) return plan(run, width, linked, other, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32],
     arrow = narrow ? 12 : 26; // two columns, and the way to them
@@ -220,12 +236,12 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     between = cpu && !stacked ? 34 : 0;
   const texture = contiguous || per || gpu + cpu <= MANY ? null : textureOf(gpu, cpu, width - MARGIN - poolsX),
     above = texture ? texture.height + CALLOUT : 0;
-  const tree = treeHeight(isFilm ? 0 : run.chains);
-  const asked = {
+  const tree = treeHeight(chains);
+  const wanted = {
     gpu: texture ? texture.shown : gpu,
     cpu: texture ? 0 : cpu,
     size,
-    marks: run.marks,
+    marks: run.marks || other.marks,
     several,
     full,
     narrow,
@@ -235,13 +251,15 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     room: film && !narrow ? POOL : width - MARGIN - poolsX,
     height: (narrow ? tall : Math.max(room - 14, tables)) - (per ? FLIGHT + BELOW : 0) - above,
   };
-  const found = (contiguous && stretch(asked)) || ((full || several || film) && !per && strips(asked)) || boxes(asked),
+  const found =
+      (contiguous && stretch(wanted)) || ((full || several || film) && !per && strips(wanted)) || boxes(wanted),
+    isCrowded = greatest((one) => one.places.size) > 7 && !several,
     // Where colours come again, a name says more than a number, and there is room for one of them.
-    cell = run.places.size > 7 && !several && found.h < 26 && found.detail === 1 ? { ...found, detail: 0 } : found;
+    cell = isCrowded && found.h < 26 && found.detail === 1 ? { ...found, detail: 0 } : found;
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
-  const gpuRows = Math.ceil(asked.gpu / cell.g);
+  const gpuRows = Math.ceil(wanted.gpu / cell.g);
   const pools = [
     { x: poolsX + before, y: firstY + 12 + above, columns: cell.g },
     stacked
@@ -250,7 +268,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const heading = per ? BELOW - cell.gy : 0,
-    body = Math.max(tables, bottom(0, asked.gpu), bottom(1, asked.cpu) + heading + (per && narrow ? 8 : 0), 100);
+    body = Math.max(tables, bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0), 100);
   return {
     width,
     narrow,
@@ -265,7 +283,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
     pools,
     texture,
     bottom: HEAD + bottom(1, cpu) + heading,
-    lists,
+    lists: listsOf(run),
     body,
     lines,
     line,

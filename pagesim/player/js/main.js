@@ -5,9 +5,9 @@
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
  * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js, of a
  * kernel that reads programs.js and kernel.js); beats.js, motion.js and ghosts.js show a step as it happens, and
- * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader does with
- * it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page contains all of them as
- * one script: bundle/player.js, made by `make web`.
+ * controls.js knows what is shown; panel.js and stepper.js are what stands around the picture, input.js and walk.js
+ * what a reader does with it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page
+ * contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -170,7 +170,7 @@ async function begin(begun) {
   window.pagesimPlayers = players.map((player) => player?.hooks);
   [window.pagesimPlayer] = window.pagesimPlayers;
   const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
-  if (linked && players.every((player) => player !== null)) {
+  if (PAIR && linked && players.every((player) => player !== null)) {
     const pair = new Pair(outermost, players);
     window.pagesimPair = {
       goto: (step) => pair.go(step),

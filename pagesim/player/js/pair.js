@@ -3,8 +3,10 @@
 
 import { CALLS, EVENTS, SECONDS, stopsOf } from "./axis.js";
 import { button, html } from "./html.js";
+import { CLICK, PACES } from "./motion.js";
 import { Race, isRace } from "./race.js";
 import { fill } from "./screen.js";
+import { stepper } from "./stepper.js";
 import { Tally, linesOf } from "./tally.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -12,6 +14,9 @@ const PACE = 700, // milliseconds per step
   BRISK = 80, // where there are many: then a run plays in about TICKS of these
   TICKS = 320;
 const LISTED = 6; // differences listed in words
+
+/** Whether memory is handed out in stretches. @param {Run} run */
+const isInOnePiece = ({ header }) => header.lists[0]?.[1] === "sorted";
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
@@ -91,7 +96,7 @@ export class Pair {
     if (runs.every(({ clock }) => clock.length)) this.ways.push({ name: SECONDS, ...stopsByClock(runs) });
     this.race = isRace(runs) ? new Race(runs, (place) => this.seek(place)) : null;
     // What lies in one piece on one side is not compared block by block until a reader asks for it.
-    this.folded = this.race !== null && runs.some(({ header }) => header.lists[0]?.[1] === "sorted");
+    this.folded = this.race !== null && runs.some(isInOnePiece);
     this.tallies = runs.map(
       (run) =>
         new Tally(
@@ -100,11 +105,35 @@ export class Pair {
           new Set(runs.map(({ header }) => header.block_size)).size > 1,
         ),
     );
+    this.buttons = stepper("pair-", {
+      at: () => this.step,
+      go: (step) => this.go(step),
+      back: () => this.go(this.step - 1),
+      next: () => this.go(this.step + 1),
+      play: () => this.play(),
+    });
+    this.toScale();
     this.build();
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("keydown", (event) =>
+      this.buttons.obey(event, {
+        Escape: () => this.players.forEach((player) => player.leave()),
+        f: () => fill(this.root),
+      }),
+    );
     this.link(this.race ? this.ways.length - 1 : 0);
     const first = this.stops.map((stops, i) => stops.findIndex((step) => step >= runs[i].opening));
     this.go(Math.min(...first.map((stop) => Math.max(stop, 0)))); // where one of them has something to show
+  }
+
+  /** Draw blocks of one size as large on both sides: each picture has room for what either of them needs. */
+  toScale() {
+    const runs = this.players.map(({ run }) => run),
+      kinds = runs.map((run) => [run.header.block_size, isInOnePiece(run), run.perChunk].join());
+    if (kinds[0] !== kinds[1] || runs.some(({ groups }) => groups.several)) return;
+    this.players.forEach((player, i) => {
+      player.beside = runs[1 - i];
+      player.layOut();
+    });
   }
 
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
@@ -126,13 +155,7 @@ export class Pair {
   }
 
   build() {
-    this.slider = html("input", {
-      type: "range",
-      class: "ps-slider",
-      min: 0,
-      step: 1,
-      input: () => this.go(+this.slider.value),
-    });
+    this.slider = this.buttons.slider;
     this.linkButtons = this.ways.map(({ name }, i) =>
       button(`pair-by-${i}`, name, `${name}: step both by it`, () => this.link(i)),
     );
@@ -141,9 +164,9 @@ export class Pair {
     );
     this.fold.hidden = !this.race;
     this.lines = html("table", { class: "ps-lines" });
-    this.place = html("span", { class: "ps-place", "aria-live": "polite" });
-    this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
-    this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
+    this.place = html("span", { class: "ps-place" });
+    this.heard = html("p", { class: "ps-heard" });
+    this.differ = html("p", { class: "ps-differences" });
     this.lines.hidden = this.differ.hidden = this.players.every(({ run }) => run.programs.length > 0);
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
@@ -151,12 +174,7 @@ export class Pair {
       html(
         "div",
         { class: "ps-bar" },
-        button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
-        button("pair-prev", "\u2190", "one back (\u2190)", () => this.go(this.step - 1)),
-        this.playButton,
-        button("pair-next", "\u2192", "one forward (\u2192)", () => this.go(this.step + 1)),
-        button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
-        this.slider,
+        ...this.buttons.nodes,
         this.place,
         html(
           "span",
@@ -168,8 +186,16 @@ export class Pair {
       ),
       this.lines,
       this.differ,
+      this.heard,
     );
+    this.playing(false);
     this.unfold(this.folded);
+  }
+
+  /** While they play, nothing is read aloud. */
+  playing(on) {
+    this.buttons.playing(on);
+    this.heard.setAttribute("aria-live", on ? "off" : "polite");
   }
 
   /** Show or hide the two players. */
@@ -207,31 +233,36 @@ export class Pair {
     const next = step === this.step + 1;
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
-    const runs = this.players.map(({ run }) => run);
     this.race?.draw(at, this.places[this.step]);
     this.root.dataset.step = this.slider.value = `${this.step}`;
+    const [here, end] = [this.step, this.steps].map((stop) => this.places[stop].toFixed(2));
     this.place.textContent =
-      this.unit === SECONDS && this.race
-        ? `${this.places[this.step].toFixed(2)} s of ${this.places[this.steps].toFixed(2)} s`
-        : this.unit === SECONDS
-          ? `time ${this.step} of ${this.steps}`
-          : `${this.unit} ${this.step} of ${this.steps}`;
+      this.unit === SECONDS ? `${here} s of ${end} s` : `${this.unit} ${this.step} of ${this.steps}`;
     this.slider.setAttribute("aria-valuetext", this.place.textContent);
-    if (this.folded) return;
-    const states = runs.map((run, i) => run.at(at[i])),
+    this.words = [];
+    if (!this.folded) this.compare(at, next);
+    const said = this.race
+      ? this.race.sides.map(({ title, score }) => `${title}: ${score.textContent}`)
+      : this.players.map(({ panel, run }) => `${run.header.title ?? ""}: ${panel.caption.textContent}`);
+    this.heard.textContent = [this.place.textContent, ...said, ...this.words].join(". ");
+  }
+
+  /** Show both players at their steps, and what differs there. */
+  compare(at, next) {
+    const states = this.players.map(({ run }, i) => run.at(at[i])),
       others = elsewhere(states);
     const { names, words } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
-      if (next) player.stage.kernel?.play();
+      if (next) player.stage.kernel?.play(PACES[CLICK][0]);
     });
     const { rows, differing } = linesOf(this.tallies, at);
     this.lines.replaceChildren(...rows);
     if (!words.length) words.push(...differing); // else these come with them, and are marked above
     if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
-    const same = html("span", {}, "The two do not differ.");
+    const same = html("span", { class: "ps-same" }, "The two do not differ.");
     this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
 
@@ -251,26 +282,6 @@ export class Pair {
       }
     };
     this.timer = on ? setInterval(tick, brisk ? BRISK : PACE) : 0;
-    this.playButton.textContent = on ? "\u25ae\u25ae Pause" : "\u25b6 Play";
-    this.playButton.setAttribute("aria-pressed", on);
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (event.target.tagName === "INPUT" && event.target !== this.slider) return;
-    if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
-    const moves = {
-      ArrowRight: () => this.go(this.step + 1),
-      ArrowLeft: () => this.go(this.step - 1),
-      PageDown: () => this.go(this.step + 50),
-      PageUp: () => this.go(this.step - 50),
-      Home: () => this.go(0),
-      End: () => this.go(this.steps),
-      " ": () => this.play(),
-      f: () => fill(this.root),
-    };
-    if (!Object.hasOwn(moves, event.key)) return;
-    event.preventDefault();
-    moves[event.key]();
+    this.playing(on);
   }
 }

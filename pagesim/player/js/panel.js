@@ -6,16 +6,15 @@ import { button, html } from "./html.js";
 import { begins, jobText } from "./jobs.js";
 import { roundInWords } from "./rounds.js";
 import { marksOf } from "./marks.js";
-import { shares } from "./occupancy.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
 import { fullScreenButton } from "./screen.js";
+import { stepper } from "./stepper.js";
 import { plural, requestText, tableText } from "./text.js";
 
 const SPEED_NAMES = ["slow", "normal", "fast"];
-const PLAY = "\u25b6 Play",
-  PAUSE = "\u25ae\u25ae Pause";
+const SHARES = ["token", "internal", "reserved", "free"];
 
 const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
 
@@ -40,15 +39,19 @@ export class Panel {
     const { run, root } = player,
       n = run.steps;
     this.player = player;
-    this.slider = html("input", {
-      type: "range",
-      class: "ps-slider",
-      min: 0,
-      max: n,
-      step: 1,
-      "aria-label": "step",
-      input: () => player.go(+this.slider.value),
+    this.steps = stepper("", {
+      at: () => player.step,
+      go: (step) => player.go(step),
+      back: () => player.back(),
+      next: () => {
+        player.stop();
+        player.next();
+      },
+      play: () => player.play(),
     });
+    this.slider = this.steps.slider;
+    this.slider.max = n;
+    this.slider.setAttribute("aria-label", "step");
     this.number = html("input", {
       type: "number",
       class: "ps-goto",
@@ -59,7 +62,6 @@ export class Panel {
       "aria-label": "go to step",
       change: () => player.go(+this.number.value),
     });
-    this.playButton = button("play", PLAY, "play (Space)", () => player.play());
     this.speeds = SPEED_NAMES.map((name, i) =>
       button(`speed-${i + 1}`, name, `play ${name}`, () => player.setSpeed(i)),
     );
@@ -80,7 +82,7 @@ export class Panel {
       },
     });
     this.message = html("span", { class: "ps-message", role: "status" });
-    this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
+    this.caption = html("p", { class: "ps-caption" });
     this.changes = html("p", { class: "ps-changes" });
     this.detail = html("span", { class: "ps-detail" });
     this.note = html("div", { class: "ps-note", hidden: true, "aria-hidden": true });
@@ -94,7 +96,8 @@ export class Panel {
     this.share = html("span", {});
     this.picture = html("div", { class: "ps-picture" });
     this.course = html("div", { class: "ps-course" });
-    root.append(...this.title(), ...this.bars(), ...this.below());
+    const skip = button("picture", "To the picture", "past the controls", () => player.finger.node.focus());
+    root.append(skip, ...this.title(), ...this.bars(), ...this.below());
   }
 
   title() {
@@ -129,12 +132,7 @@ export class Panel {
       : [];
     return [
       bar(
-        button("first", "\u21e4", "first step (Home)", () => player.go(0)),
-        button("prev", "\u2190", "one step back (\u2190)", () => player.back()),
-        this.playButton,
-        button("next", "\u2192", "one step forward (\u2192)", () => player.next()),
-        button("last", "\u21e5", "last step (End)", () => player.go(run.steps)),
-        this.slider,
+        ...this.steps.nodes,
         html("label", {}, "step ", this.number, ` of ${run.steps}`),
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
       ),
@@ -217,15 +215,15 @@ export class Panel {
     this.message.textContent = "";
     this.slider.value = this.number.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
-    this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}; usage by blocks ${run.at(step).usage}`;
+    const shares = run.percent(step).map((part, i) => `${SHARES[i]} ${part.toFixed(1)} %`);
+    this.share.textContent = `GPU slots at step ${step}: ${shares.join(", ")}; usage by blocks ${run.at(step).usage}`;
     this.showEvent(this.player.event);
   }
 
-  /** While it plays, captions are not read aloud. */
+  /** While it plays, captions are not read aloud; of two players the pair speaks. */
   playing(on) {
-    this.caption.setAttribute("aria-live", on ? "off" : "polite");
-    this.playButton.textContent = on ? PAUSE : PLAY;
-    this.playButton.setAttribute("aria-pressed", `${on}`);
+    this.caption.setAttribute("aria-live", on || this.player.linked ? "off" : "polite");
+    this.steps.playing(on);
   }
 
   /** The caption of an event, and what it changed. @param {PageEvent | null} event */

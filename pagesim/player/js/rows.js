@@ -14,6 +14,7 @@ export class Rows {
       { num_gpu_blocks: count, block_size: size } = run.header,
       none = svg("g"), // motion asks for a node of each slot
       node = parent.appendChild(svg("g"));
+    this.node = node;
     this.stage = stage;
     this.signs = new Set();
     this.field = fieldOf(left, top, columns, w, h, h + gy);

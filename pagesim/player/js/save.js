@@ -4,8 +4,7 @@
 import { svg } from "./svg.js";
 
 const SCALE = 2, // pixels per unit
-  MARGIN = 24,
-  FONT = "DejaVu Sans, system-ui, sans-serif";
+  MARGIN = 24;
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 
 /** A text in lines that are at most so wide. */
@@ -25,6 +24,7 @@ function standalone(node) {
   const picture = node.cloneNode(true),
     root = node.closest(".pagesim-player"),
     looks = getComputedStyle(root),
+    family = looks.fontFamily,
     { width: wide, height: high } = node.viewBox.baseVal;
   const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
@@ -39,7 +39,7 @@ function standalone(node) {
     own = ""; // the sheet's rules: the page forbids styles at its elements
   const texts = said.flatMap(([css, size, weight], i) => {
     const words = root.querySelector(css)?.textContent ?? "",
-      font = `${weight} ${size}px ${FONT}`;
+      font = `${weight} ${size}px ${family}`;
     own += `svg .said-${i} { font: ${font}; }\n`;
     return lines(words, roomy - left - MARGIN, font).map((line) => {
       const text = svg("text", { x: left, y: (y += 1.4 * size), class: `said-${i}` });
@@ -53,7 +53,8 @@ function standalone(node) {
     viewBox = `${(roomy - width) / 2} ${(filled - height) / 2} ${width} ${height}`,
     sheet = svg("svg", { viewBox, width, height }),
     style = svg("style");
-  style.textContent = `svg { ${given} font-family: ${FONT}; background: var(--paper); }\n${rules}\n${own}`;
+  const font = `font-family: ${family}; font-variant-numeric: tabular-nums;`;
+  style.textContent = `svg { ${given} ${font} background: var(--paper); }\n${rules}\n${own}`;
   picture.querySelector(".ps-ghosts")?.remove();
   for (const [name, value] of Object.entries({ x: left, y: y + 16, width: wide, height: high }))
     picture.setAttribute(name, value);

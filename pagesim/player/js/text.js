@@ -97,3 +97,19 @@ export function describeBlock(run, s, id, label) {
     + `${s.fill[id]} of ${plural(size, "slot")} filled${what}.${tail}`
   );
 }
+
+/** The owners of a block, or why it has none. @param {Owner[]} owners @param {Face} look */
+export function namesOf(owners, { refs, waiting, isNull }) {
+  if (isNull) return "null";
+  if (owners.length) return owners.map((owner) => nameText(owner.name)).join(" ");
+  return refs ? "held" : waiting ? "unused" : "";
+}
+
+/** What a cell is called: what can be read on it, and how full it is. */
+export function cellText({ id, texts }, names, { refs, waiting, isNull, fill, size }, detail) {
+  const read = texts.nodes.slice(0, texts.used).map(({ now }) => now.text);
+  if (!read.includes(`${id}`)) read.unshift(id);
+  if (detail < 2) read.push(names);
+  const full = isNull ? "never handed out" : refs || waiting ? `${fill} of ${size} filled` : "free";
+  return `block ${read.filter((text) => text !== "").join(" ")}, ${full}`;
+}

@@ -40,8 +40,8 @@ function changesOf(event, state) {
 /** The whole picture. `draw(step, view)` shows a step; view: {selected, hideNext, slots, picks}. */
 export class Stage {
   /** @param {Run} run */
-  constructor(run, label, width, linked) {
-    const layout = plan(run, width, linked);
+  constructor(run, label, width, linked, beside = run) {
+    const layout = plan(run, width, linked, beside);
     this.run = run;
     this.label = label;
     this.layout = layout;
@@ -179,7 +179,7 @@ export class Stage {
     this.lit = litSlots(this.shade, state.blockSize, run.events);
     this.cells.draw(state, owners, view, changed);
     if (this.layout.texture) drawTexture(this, state, owners, changed);
-    if (this.layout.tree) drawTree(this, state, owners, event, changed, view);
+    if (this.layout.tree && run.chains) drawTree(this, state, owners, event, changed, view);
     drawTables(this, state, event, changed, view);
     const below = drawLists(this, state, changed, view);
     if (run.most.queued) drawQueues(this, state, event, view, below);
