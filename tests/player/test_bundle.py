@@ -32,7 +32,7 @@ def test_the_tools_make_the_same_bundle(tmp_path: Path) -> None:
         pytest.skip("esbuild is not installed: make web-setup")
     subprocess.run([node, PLAYER / "bundle.mjs", tmp_path], check=True, timeout=60)
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"film.js", "load.js", "player.css", "player.js"}
+    assert made == {"film.js", "load.js", "pair.js", "player.css", "player.js"}
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (BUNDLE / path.name).read_bytes(), f"{path.name}: make web"
 
