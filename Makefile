@@ -32,7 +32,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
+.PHONY: help lab test rest coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -45,6 +45,9 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 
 test: $(STAMP) ## unit, property and kernel tests, within their budget of CPU seconds (TEST_ARGS="-m ch03" passes flags on)
 	$(if $(TEST_ARGS),,PAGESIM_BUDGET=1) $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
+
+rest: $(STAMP) ## the cases that make test leaves out: it runs every fifth of the files that have many
+	PAGESIM_REST=1 $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE)
@@ -150,12 +153,12 @@ kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in an
 	cp pagesim/exercises/ch09/recordings/*.jsonl.gz '$(KIT)/recordings/v1'
 	rm -f '$(KIT)/recordings/v1_groups/sizing-cases.jsonl.gz'
 
-check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
-	@for step in lint test notebooks gate figures cluster e2e; do \
+check: $(STAMP) ## everything that must pass: lint, test, rest, notebooks, gate, figures, cluster, e2e
+	@for step in lint test rest notebooks gate figures cluster e2e; do \
 	  echo "== make $$step"; \
 	  $(MAKE) --no-print-directory $$step FIGURES_ARGS=--check || { echo "make check: FAILED in $$step"; exit 1; }; \
 	done
-	@echo "make check: passed (lint, test, notebooks, gate, figures, cluster, e2e)"
+	@echo "make check: passed (lint, test, rest, notebooks, gate, figures, cluster, e2e)"
 
 # The stamp is touched last, so an install that broke off is begun again.
 # setuptools comes first and pinned: building without isolation then fetches nothing that is not pinned.

@@ -21,7 +21,7 @@ from pagesim.commands.findings import MINIMUM
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
+STEPS = ["lint", "test", "rest", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
 OTHERS = "bench coverage help kit lab lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
@@ -206,6 +206,7 @@ def test_a_second_run_installs_nothing_until_a_pin_changes(checkout: Path) -> No
 def test_the_budget_is_that_of_all_tests(checkout: Path) -> None:
     assert "PAGESIM_BUDGET=1" in make(checkout, "-n", "test").stdout
     assert "PAGESIM_BUDGET" not in make(checkout, "-n", "test", "TEST_ARGS=-x").stdout
+    assert "PAGESIM_REST=1" in make(checkout, "-n", "rest").stdout
 
 
 def test_an_old_python_is_refused_in_words(checkout: Path) -> None:
