@@ -21,15 +21,9 @@ endif
 STAMP := .venv/.stamp
 # The Python package of other slides carries reveal.js; nothing else of it is used.
 REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
-# JupyterLab without nbgrader's menus, which are a teacher's.
-LAB_CONFIG := tools/lab
 # A worker takes whole files, so that what a file makes is made once (groups are lost: pytest 9.2 with
 # xdist 3.8 ignores them). Files keep their order: by number of tests, a slow file of few would be last.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# In a container one is root, which JupyterLab must be told.
-ifeq ($(shell id -u 2>/dev/null),0)
-LAB_ROOT := --allow-root
-endif
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test rest coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
@@ -38,10 +32,8 @@ help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
-# Signed first: in a notebook without a signature JupyterLab shows no player until its cell is run.
 lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
-	@$(PY) -m nbformat.sign $(sort $(wildcard notebooks/*.ipynb))
-	JUPYTER_CONFIG_PATH=$(LAB_CONFIG) $(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
+	$(PY) -m pagesim lab notebooks --keep -- $(LAB_ARGS)
 
 test: $(STAMP) ## unit, property and kernel tests, within their budget of CPU seconds (TEST_ARGS="-m ch03" passes flags on)
 	$(if $(TEST_ARGS),,PAGESIM_BUDGET=1) $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
