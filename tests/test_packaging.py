@@ -16,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import pagesim
 from pagesim.commands.findings import MINIMUM
 
 pytestmark = pytest.mark.ch00
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.ch00
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "rest", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-OTHERS = "bench coverage help kit lab lint-player nightly pins site slides web check"
+OTHERS = "badges bench coverage help kit lab lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
 
 
@@ -100,8 +101,35 @@ def test_environment_installs_this_checkout_with_the_pins(project: dict[str, Any
     assert [minor for minor in range(9, 16) if f"3.{minor}" in conda] == [11, 12, 13]
 
 
-def test_one_version_everywhere(project: dict[str, Any]) -> None:
-    assert f"version: {project['version']}\n" in read("CITATION.cff")
+def test_binder_installs_this_checkout_with_the_pins(project: dict[str, Any]) -> None:
+    lines = [x for x in read(".binder/requirements.txt").splitlines() if x[0] not in "#"]
+    index, pinned, package = lines
+    assert index.startswith("--extra-index-url https://download.pytorch.org/")
+    assert (ROOT / ".binder" / pinned.removeprefix("-c ")).samefile(ROOT / "constraints.txt")
+    extras = Requirement(package.replace("-e .", "pagesim")).extras
+    assert extras <= set(project["optional-dependencies"])
+    python = read(".binder/runtime.txt").strip().removeprefix("python-")
+    assert python in SpecifierSet(project["requires-python"])
+
+
+def test_one_version_and_one_date_everywhere(project: dict[str, Any]) -> None:
+    """The first section of the changelog may be what is not released yet."""
+    sections = re.findall(r"^## \[(.+?)\](?: - (\S+))?$", read("CHANGELOG.md"), re.MULTILINE)
+    released = [section for section in sections if section[0] != "Unreleased"]
+    version, date = released[0]
+    assert version == project["version"] == pagesim.__version__
+    assert re.findall(r"^(?:version|date-released): (.+)$", read("CITATION.cff"), re.M) == [
+        version,
+        date,
+    ]
+    assert [day for _, day in released] == sorted((day for _, day in released), reverse=True)
+
+
+def test_no_workflow_names_an_owner() -> None:
+    """Actions of others have their owners; this repository is whichever it runs in."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        named = re.findall(r"github\.com/[\w-]+|repository_owner == \S+", path.read_text())
+        assert named == [], path
 
 
 def test_licence_and_notice(project: dict[str, Any]) -> None:
