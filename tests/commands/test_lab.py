@@ -95,7 +95,10 @@ def test_without_jupyterlab_nothing_is_written(
     tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = util.find_spec
-    monkeypatch.setattr(lab, "find_spec", lambda name: None if name == "jupyterlab" else there(name))
+    monkeypatch.setattr(
+        lab, "find_spec", lambda name: None if name == "jupyterlab" else there(name)
+    )
+    monkeypatch.setattr(lab, "start", lambda *_: pytest.fail("it was started"))
     assert "kernels,lab" in shell.refusal("lab", tmp_path / "course")
     assert not (tmp_path / "course").exists()
 
