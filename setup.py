@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the folders kernels/ and figures/ are packages of pagesim."""
+"""What pyproject.toml cannot say: kernels/, figures/ and notebooks/ belong to pagesim."""
 
 from setuptools import find_packages, setup
 
@@ -7,4 +7,7 @@ folders = {}
 for name in ("kernels", "figures"):
     folders[f"pagesim.{name}"] = name
     packages += [f"pagesim.{name}", *(f"pagesim.{name}.{inner}" for inner in find_packages(name))]
+# `pagesim lab` copies the chapters from here.
+folders["pagesim.notebooks"] = "notebooks"
+packages += ["pagesim.notebooks"]
 setup(packages=packages, package_dir=folders)

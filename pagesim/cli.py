@@ -28,14 +28,14 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "sh
 def cli(context: click.Context) -> None:
     """See how vLLM keeps its KV cache in pages.
 
-    Start with doctor. Every command has --help and --json.
+    Start with doctor, or with lab for the course. Every command has --help and --json.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 COMMANDS = (
-    *("compare", "doctor", "exercises", "explain", "fit", "generate", "grade"),
+    *("compare", "doctor", "exercises", "explain", "fit", "generate", "grade", "lab"),
     *("offload", "play", "quirks", "replay", "simulate", "size", "sweep", "waste", "whatif"),
 )
 for name in COMMANDS:

@@ -12,7 +12,7 @@ os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
 import tqdm.auto  # noqa: F401 (now: once a chapter's kernel is here, it would draw for notebooks)
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.budget", "tests.chapters"]
+pytest_plugins = ["tests.budget", "tests.chapters", "tests.thinned"]
 
 # Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from tests import budget
 
@@ -46,24 +44,3 @@ def test_what_all_of_them_may_take() -> None:
     assert [line.split(":")[0] for line in spent.over()] == ["b"]
     spent.all += 1
     assert [line.split(":")[0] for line in spent.over()] == ["b", "all tests"]
-
-
-def test_of_files_with_many_cases_every_fifth_one_runs() -> None:
-    class Case:
-        def __init__(self, name: str, number: int | None = None) -> None:
-            self.nodeid, self.originalname = f"{name}::test", "test"
-            if number is not None:
-                self.callspec = number
-
-    assert all((ROOT / name).is_file() for name in budget.THINNED)
-    many, few = sorted(budget.THINNED)[0], "tests/test_budget.py"
-    cases = [Case(many, number) for number in range(6)] + [Case(few, 0), Case(few, 1), Case(many)]
-    items: Any = [*cases]
-    told: list[Any] = []
-
-    def deselected(items: list[Any]) -> None:
-        told.extend(items)
-
-    config: Any = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=deselected))
-    budget.Budget.pytest_collection_modifyitems(config, config, items)
-    assert told == cases[1:5] and items == [cases[0], *cases[5:]]

@@ -16,14 +16,15 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import pagesim
 from pagesim.commands.findings import MINIMUM
 
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
+STEPS = ["lint", "test", "rest", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-OTHERS = "bench coverage help kit lab lint-player nightly pins site slides web check"
+OTHERS = "badges bench coverage help kit lab lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
 
 
@@ -100,8 +101,35 @@ def test_environment_installs_this_checkout_with_the_pins(project: dict[str, Any
     assert [minor for minor in range(9, 16) if f"3.{minor}" in conda] == [11, 12, 13]
 
 
-def test_one_version_everywhere(project: dict[str, Any]) -> None:
-    assert f"version: {project['version']}\n" in read("CITATION.cff")
+def test_binder_installs_this_checkout_with_the_pins(project: dict[str, Any]) -> None:
+    lines = [x for x in read(".binder/requirements.txt").splitlines() if x[0] not in "#"]
+    index, pinned, package = lines
+    assert index.startswith("--extra-index-url https://download.pytorch.org/")
+    assert (ROOT / ".binder" / pinned.removeprefix("-c ")).samefile(ROOT / "constraints.txt")
+    extras = Requirement(package.replace("-e .", "pagesim")).extras
+    assert extras <= set(project["optional-dependencies"])
+    python = read(".binder/runtime.txt").strip().removeprefix("python-")
+    assert python in SpecifierSet(project["requires-python"])
+
+
+def test_one_version_and_one_date_everywhere(project: dict[str, Any]) -> None:
+    """The first section of the changelog may be what is not released yet."""
+    sections = re.findall(r"^## \[(.+?)\](?: - (\S+))?$", read("CHANGELOG.md"), re.MULTILINE)
+    released = [section for section in sections if section[0] != "Unreleased"]
+    version, date = released[0]
+    assert version == project["version"] == pagesim.__version__
+    assert re.findall(r"^(?:version|date-released): (.+)$", read("CITATION.cff"), re.M) == [
+        version,
+        date,
+    ]
+    assert [day for _, day in released] == sorted((day for _, day in released), reverse=True)
+
+
+def test_no_workflow_names_an_owner() -> None:
+    """Actions of others have their owners; this repository is whichever it runs in."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        named = re.findall(r"github\.com/[\w-]+|repository_owner == \S+", path.read_text())
+        assert named == [], path
 
 
 def test_licence_and_notice(project: dict[str, Any]) -> None:
@@ -206,6 +234,7 @@ def test_a_second_run_installs_nothing_until_a_pin_changes(checkout: Path) -> No
 def test_the_budget_is_that_of_all_tests(checkout: Path) -> None:
     assert "PAGESIM_BUDGET=1" in make(checkout, "-n", "test").stdout
     assert "PAGESIM_BUDGET" not in make(checkout, "-n", "test", "TEST_ARGS=-x").stdout
+    assert "PAGESIM_REST=1" in make(checkout, "-n", "rest").stdout
 
 
 def test_an_old_python_is_refused_in_words(checkout: Path) -> None:
@@ -238,25 +267,9 @@ def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None
     assert steps == STEPS
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no root")
-@pytest.mark.parametrize(("uid", "flag"), [("0", True), ("1000", False)])
-def test_lab_opens_for_root_as_well(checkout: Path, uid: str, flag: bool) -> None:
-    """In a container one is root, and JupyterLab refuses to start without being told so."""
-    (checkout / "bin").mkdir()
-    who = checkout / "bin" / "id"
-    who.write_text(f"#!/bin/sh\necho {uid}\n")
-    who.chmod(0o755)
-    (checkout / "notebooks").mkdir()
-    for name in ("00_a.ipynb", "01_b.ipynb"):
-        (checkout / "notebooks" / name).touch()
-    search = f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    shown = make(checkout, "-n", "lab", PATH=search).stdout
-    (start,) = re.findall(r"^.*-m jupyterlab .*$", shown, flags=re.MULTILINE)
-    assert ("--allow-root" in start) is flag
-    assert start.startswith("JUPYTER_CONFIG_PATH=tools/lab "), "without nbgrader's menus"
-    (sign,) = re.findall(r"^.*-m nbformat\.sign .*$", shown, flags=re.MULTILINE)
-    assert "notebooks/00_a.ipynb notebooks/01_b.ipynb" in sign
-    assert shown.index(sign) < shown.index(start)
+def test_lab_passes_flags_on(checkout: Path) -> None:
+    shown = make(checkout, "-n", "lab", "LAB_ARGS=--no-browser --port 9").stdout
+    assert shown.endswith("-m pagesim lab notebooks --keep -- --no-browser --port 9\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX machine runs the CI script")

@@ -1,4 +1,4 @@
-"""The wheel, unpacked in an environment of its own: the core stands on its own feet.
+"""The wheel, made from the sdist and unpacked in an environment of its own: it needs nothing else.
 
 `make nightly` installs it, with what it asks for and nothing else (PAGESIM_INSTALL=1).
 """
@@ -17,11 +17,14 @@ from pathlib import Path
 
 import pytest
 
+from pagesim.commands import lab
+
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
-SOURCES = (*FILES, "figures", "kernels", "pagesim")
+SOURCES = (*FILES, "figures", "kernels", "notebooks", "pagesim")
 NO_INDEX = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeout|Max retries exceeded|ProxyError"
     r"|Network is unreachable|Connection refused"
@@ -64,7 +67,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, copy / name)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, copy]
+    # Without --wheel, the wheel is built from the sdist: then that one is whole as well.
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, copy]
     done = run(command, copy)
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = out.glob("*.whl")
@@ -117,6 +121,8 @@ def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
     assert "pagesim/kernels/tiny_llm/walk/model.safetensors" in names
     assert "pagesim/figures/data/thread_map.json" in names
     assert not [name for name in names if "gallery" in name]
+    config = {f"pagesim/commands/jupyter/{path.name}" for path in lab.CONFIG.glob("*.*")}
+    assert len(config) == 2 and config <= set(names)
     for folder, package in (("figures", "pagesim/"), ("kernels", "pagesim/"), ("pagesim", "")):
         ours = {package + p.relative_to(ROOT).as_posix() for p in (ROOT / folder).rglob("*.py")}
         assert ours <= set(names), "a module is missing from the wheel"
@@ -127,11 +133,19 @@ def test_the_core_simulates(python: Path, tmp_path: Path) -> None:
     assert done.stdout == "simulated\n", done.stderr
 
 
-def test_a_core_makes_the_notebooks_of_a_class(python: Path, tmp_path: Path) -> None:
-    done = run([python, "-m", "pagesim", "exercises", "release", "class"], tmp_path)
+def test_a_core_lays_out_the_course(python: Path, tmp_path: Path) -> None:
+    done = run([python, "-m", "pagesim", "lab", "course", "--no-open"], tmp_path)
     assert done.returncode == 0, done.stderr
-    committed = {path.name: path.read_bytes() for path in (ROOT / "notebooks/exercises").iterdir()}
-    assert {path.name: path.read_bytes() for path in (tmp_path / "class").iterdir()} == committed
+    ours = [path for pattern in ("*", "exercises/*") for path in NOTEBOOKS.glob(f"{pattern}.ipynb")]
+    committed = {path.relative_to(NOTEBOOKS): path.read_bytes() for path in ours}
+    files = [path for path in (tmp_path / "course").rglob("*") if path.is_file()]
+    assert {path.relative_to(tmp_path / "course"): path.read_bytes() for path in files} == committed
+
+
+def test_a_core_without_jupyterlab_says_how_to_get_it(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "pagesim", "lab", "course"], tmp_path)
+    assert done.returncode == 2 and 'pip install "pagesim[kernels,lab]"' in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_doctor_says_what_a_core_lacks(empty: Path, tmp_path: Path) -> None:

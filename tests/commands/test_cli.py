@@ -34,7 +34,7 @@ def differing(tmp_path: Path) -> Path:
     [
         [],
         *([name] for name in ("doctor", "replay", "play", "size", "simulate", "waste")),
-        *([name] for name in ("fit", "offload")),
+        *([name] for name in ("fit", "lab", "offload")),
         *(["exercises", name] for name in ("list", "release", "solutions")),
     ],
     ids=" ".join,

@@ -30,6 +30,7 @@ NAMES = {
         "words": "prompts device",
     },
     "grade": {"folder": "folder", "output": "table"},
+    "lab": {"made": "folder", "words": "flags"},
     "offload": {"output": "out", "words": "model gpu link"},
     "play": {"file": "file", "output": "out", "words": "title steps"},
     "quirks": {"output": "out", "words": "quirk_id subject"},
@@ -50,7 +51,7 @@ NAMES = {
     "whatif": {"output": "out", "words": "running waiting swapped cached request groups"},
 }
 """What parameters name that are no number, flag or choice. ``made`` is a folder of notebooks,
-whose files the command itself compares before it writes."""
+whose files the command itself looks at before it writes."""
 
 ROLES = {
     command: {name: role for role, names in roles.items() for name in names.split()}
