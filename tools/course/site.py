@@ -1,4 +1,4 @@
-"""Render the course and the documentation as static pages; `python -m tools.course.site` writes site/.
+"""Render the course and the documentation as pages; `python -m tools.course.site` writes site/.
 
 Nothing of the chapters is run: the committed outputs are shown as they are, and their players are
 alive. What the first page races and what the museum plays is recorded while the site is made. A
@@ -10,16 +10,27 @@ import posixpath
 import re
 import shutil
 import sys
+from html import unescape
 from pathlib import Path
 
 from tools.course import NOTEBOOKS, ROOT
-from tools.course.book import documents, exercises, gallery, landing, museum, navigation, reference, search
+from tools.course.book import (
+    documents,
+    exercises,
+    gallery,
+    landing,
+    museum,
+    navigation,
+    reference,
+    search,
+)
 from tools.course.book.chapters import Chapter as Chapter
 from tools.course.book.chapters import pages as chapter_pages
 from tools.course.book.chapters import read as read
 from tools.course.book.markup import outlined, words
 from tools.course.book.markup import page as page
 from tools.course.book.page import Page, linked, relative
+from tools.course.book.pictures import legible
 from tools.course.book.players import Scripts
 
 ASSETS = Path(__file__).parent / "book" / "assets"
@@ -44,11 +55,16 @@ def gather(chapters: list[Chapter]) -> list[Page]:
 def addresses(pages: list[Page]) -> dict[str, str]:
     """Where on the site each file of this repository is."""
     known = {each.source: each.url for each in pages if each.source}
-    known |= {f"notebooks/exercises/{path.name}": f"exercises/{path.stem}.html" for path in exercises.FOLDER.glob("*.ipynb")}
+    known |= {
+        f"notebooks/exercises/{path.name}": f"exercises/{path.stem}.html"
+        for path in exercises.FOLDER.glob("*.ipynb")
+    }
     pictures = gallery.FIGURES.rglob("*.svg")
     for path in pictures:
         url = f"gallery/{path.relative_to(gallery.FIGURES).as_posix()}"
-        known |= {path.with_suffix(end).relative_to(ROOT).as_posix(): url for end in (".svg", ".png")}
+        known |= {
+            path.with_suffix(end).relative_to(ROOT).as_posix(): url for end in (".svg", ".png")
+        }
     return known | {
         "notebooks": "index.html",
         "docs/BOOK.md": "index.html",
@@ -86,7 +102,7 @@ def build(paths: list[Path], target: Path, only: str = "") -> list[Path]:
     written: dict[str, str] = {}
     found = []
     for each in pages:
-        body = scripts.taken(linked(each, known.get))
+        body = legible(scripts.taken(linked(each, known.get)))
         body = body.replace("<iframe ", f'<iframe data-assets="{relative(each.url, "assets")}/" ')
         written[each.url] = render(each, body, parts)
         found.append((each, outlined(body)[0]))
@@ -113,9 +129,11 @@ def broken(target: Path) -> list[str]:
         for link in re.findall(r'<(?:a|link|script|img)\b[^>]*?\s(?:href|src)="([^"]+)"', text):
             if re.match(r"[a-z]+:", link):
                 continue
-            place, _, anchor = link.partition("#")
+            place, _, anchor = unescape(link).partition("#")
             to = Path(posixpath.normpath((path.parent / place).as_posix())) if place else path
-            if not to.is_file() or (anchor and to in anchors and anchor not in anchors[to]):
+            if not to.is_file() or (
+                "=" not in anchor and anchor and anchor not in anchors.get(to, anchor)
+            ):
                 wrong.append(f"{path.relative_to(target)}: {link}")
     return wrong
 

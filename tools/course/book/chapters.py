@@ -1,4 +1,4 @@
-"""A chapter as a page: its code folded where it only prepares, its players beside their paragraphs."""
+"""A chapter as a page: code that only prepares is folded, players are beside their paragraphs."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools.course.book.markup import code, fold, markdown, terminal
+from tools.course.book.markup import beside, code, fold, markdown, terminal
 from tools.course.book.page import Page
 from tools.course.book.predictions import answer_in, asked, form
 from tools.course.pictures import inlined
@@ -42,7 +42,7 @@ def read(path: Path) -> Chapter:
             f"{path.name} has no outputs: python -m tools.course.execute --write {path}"
         )
     after = [part.strip() for part in words[0][heading.end() :].split("\n\n") if part.strip()]
-    time = re.search(r"^\*\*Time:\*\* (about \d+ minutes)", words[0], re.MULTILINE)
+    time = re.search(r"^\*\*Time:\*\* (about \d+ minutes)", "\n".join(words[:3]), re.MULTILINE)
     opening = next((part for part in after if not part.startswith("![")), "")
     return Chapter(path.stem, heading[1].strip(), opening, time[1] if time else "", notebook)
 
@@ -59,13 +59,7 @@ class _Stretch:
         (self.after if self.player else self.before).append(html)
 
     def html(self) -> str:
-        before, after = "".join(self.before), "".join(self.after)
-        if not self.player:
-            return f'<div class="plain">{before}</div>'
-        return (
-            f'<div class="beside"><div>{before}</div><div class="stage"><div>{self.player}</div></div>'
-            f"<div>{after}</div></div>"
-        )
+        return beside("".join(self.before), self.player, "".join(self.after))
 
 
 def body(chapter: Chapter) -> str:
@@ -74,7 +68,9 @@ def body(chapter: Chapter) -> str:
     cells = chapter.notebook.cells
     for number, cell in enumerate(cells):
         if cell.cell_type == "markdown":
-            if cell.source.startswith("#") or (stretches[-1].player and _leads(cells[number + 1 :])):
+            if cell.source.startswith("#") or (
+                stretches[-1].player and _leads(cells[number + 1 :])
+            ):
                 stretches.append(_Stretch())
             stretches[-1].add(f'<section id="cell-{cell.id}">{markdown(cell.source)}</section>')
             continue

@@ -1,4 +1,4 @@
-"""Pages that are files of this repository: questions, guides, terms, claims, and what they link to."""
+"""Pages that are files of this repository: questions, guides, ledgers, and what they link to."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,14 @@ GUIDES = {
     "docs/cli.md": "The command line, told",
 }
 LEDGERS = {"docs/CLAIMS.md": "Claims", "docs/TERMS.md": "Terms"}
-MORE = ("pagesim/timeline/FORMAT.md", "kit/README.md", "kit/FORMAT.md", "kit/TRAPS.md", "LICENSE", "NOTICE")
+MORE = (
+    "pagesim/timeline/FORMAT.md",
+    "kit/README.md",
+    "kit/FORMAT.md",
+    "kit/TRAPS.md",
+    "LICENSE",
+    "NOTICE",
+)
 _HEAD = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 _CODE_LINK = re.compile(r"\]\(([\w./-]+\.py)[)#]")
 
@@ -27,13 +34,18 @@ def url_of(path: str) -> str:
     if path.startswith("docs/questions/"):
         name = path.removeprefix("docs/").removesuffix(".md")
         return f"{name.replace('README', 'index')}.html"
-    return f"docs/{re.sub(r'[/.]', '-', path.removeprefix('docs/').removesuffix('.md')).lower()}.html"
+    return (
+        f"docs/{re.sub(r'[/.]', '-', path.removeprefix('docs/').removesuffix('.md')).lower()}.html"
+    )
 
 
 def pages() -> Iterator[Page]:
     """The questions and their index, the guides, the ledgers, and the files that these link to."""
     linked: set[str] = set()
-    chosen = [*sorted((ROOT / "docs/questions").glob("*.md")), *(ROOT / path for path in (*GUIDES, *LEDGERS, *MORE))]
+    chosen = [
+        *sorted((ROOT / "docs/questions").glob("*.md")),
+        *(ROOT / path for path in (*GUIDES, *LEDGERS, *MORE)),
+    ]
     for path in chosen:
         source = path.relative_to(ROOT).as_posix()
         text = _HEAD.sub("", path.read_text("utf-8"))

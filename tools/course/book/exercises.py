@@ -31,11 +31,12 @@ def pages() -> list[Page]:
         for before, (name, notebook), after in around
     ]
     items = "".join(
-        f'<li><a href="{name}.html">{title}</a>: {_count(read[name])}</li>' for name, title in titles.items()
+        f'<li><a href="{name}.html">{title}</a>: {_count(read[name])}</li>'
+        for name, title in titles.items()
     )
     words = (
-        "<h1>Exercises</h1><p>Each chapter has exercises that check themselves. Read them here; to solve "
-        "them, open the notebook in JupyterLab with <code>make lab</code>. If a solution is wrong, "
+        "<h1>Exercises</h1><p>Each chapter has exercises that check themselves. Read them here; to "
+        "solve them, open the notebook with <code>make lab</code>. If a solution is wrong, "
         "<code>check</code> shows the smallest case on which it fails.</p>"
     )
     return [Page(INDEX, "Exercises", f"{words}<ol start='0'>{items}</ol>", "", INDEX), *made]
@@ -47,7 +48,9 @@ def _count(notebook: nbformat.NotebookNode) -> str:
 
 
 def _body(name: str, notebook: nbformat.NotebookNode) -> str:
-    parts = [f'<p class="where">To be read. <a href="{name}.ipynb">The notebook</a> checks your solution.</p>']
+    parts = [
+        f'<p class="where">To be read. <a href="{name}.ipynb">The notebook</a> checks it.</p>'
+    ]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             parts.append(markdown(cell.source))

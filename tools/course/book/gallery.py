@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from tools.course import ROOT
 from tools.course.book.page import Page
+from tools.course.book.pictures import framed
 
 FIGURES = ROOT / "figures" / "gallery"
 INDEX = "gallery/index.html"
@@ -17,8 +18,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 def pages() -> list[Page]:
     """One page with all figures; `copy` brings the pictures."""
     parts = [
-        "<h1>Gallery</h1><p>Every figure is drawn by <code>make figures</code> from runs of the simulator, and "
-        "follows the colours of the page. A click shows one alone.</p>"
+        "<h1>Gallery</h1><p><code>make figures</code> draws every figure from runs of the "
+        "simulator. A click on a title shows one alone.</p>"
     ]
     parts += [_figure(path) for path in sorted(FIGURES.glob("*.svg"))]
     parts.append("<h2>Pictures of the book</h2>")
@@ -32,9 +33,14 @@ def _figure(path: Path) -> str:
     words = root.findtext(f"{_SVG}desc") or title
     name = path.relative_to(FIGURES).as_posix()
     _, _, width, height = root.attrib["viewBox"].split()
+    scale = 4 / 3  # points to pixels
+    image = (
+        f'<img loading="lazy" src="{name}" width="{float(width) * scale:.0f}" '
+        f'height="{float(height) * scale:.0f}" alt="{escape(words)}">'
+    )
     return (
-        f'<figure><a href="{name}"><img loading="lazy" src="{name}" width="{width}" height="{height}" '
-        f'alt="{escape(words)}"></a><figcaption>{escape(title)}</figcaption></figure>'
+        f"<figure>{framed(image, path.read_text('utf-8'))}"
+        f'<figcaption><a href="{name}">{escape(title)}</a></figcaption></figure>'
     )
 
 

@@ -1,4 +1,4 @@
-"""The first page: the race, three live tiles, a sweep to play with, the course as a path, and why."""
+"""The first page: the race, three live tiles, a sweep, the course as a path, and why."""
 
 import base64
 import html
@@ -36,7 +36,7 @@ def race() -> dict[str, Simulation]:
 
 
 def sweep() -> list[dict[str, float]]:
-    """What becomes of the same requests in every setting: how many run at once, and what the memory holds."""
+    """The same requests in every setting: how many run at once, and what the memory holds."""
     rows = []
     for answer in ANSWERS:
         requests = gamma(REQUESTS, PROMPT, SPREAD, answer, SPREAD, seed=1)
@@ -44,12 +44,21 @@ def sweep() -> list[dict[str, float]]:
             for block in BLOCKS:
                 how = {"policy": "paged", "block_size": block} if block else {"policy": "max"}
                 pool = pagesim.Pool.for_model("opt-13b", gib)
-                run = pagesim.simulate(
-                    requests, pool=pool, saturated=True, progress=False, **how
-                )
+                run = pagesim.simulate(requests, pool=pool, saturated=True, progress=False, **how)
                 waste = run.summary()["waste"]
-                parts = {name: round(waste[name], 1) for name in ("token", "reserved", "internal", "external", "free")}
-                rows.append({"answer": answer, "gib": gib, "block": block, "batch": round(waste["batch"], 1), **parts})
+                parts = {
+                    name: round(waste[name], 1)
+                    for name in ("token", "reserved", "internal", "external", "free")
+                }
+                rows.append(
+                    {
+                        "answer": answer,
+                        "gib": gib,
+                        "block": block,
+                        "batch": round(waste["batch"], 1),
+                        **parts,
+                    }
+                )
     return rows
 
 
@@ -62,7 +71,9 @@ def facts() -> list[tuple[str, str]]:
         for path in (data / folder).glob("*.jsonl.gz")
         if re.search(r"-\d\d\d\.jsonl\.gz$", path.name)
     ]
-    rows = re.findall(r"^\| \d+ \| (\d+) \|", (ROOT / "docs/CLAIMS.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| \d+ \| (\d+) \|", (ROOT / "docs/CLAIMS.md").read_text("utf-8"), re.MULTILINE
+    )
     return [
         (f"{len(recordings)}", "recordings of the real vLLM replay here, block id by block id"),
         (f"{sum(map(int, rows))}", "statements of the course have a source and a date"),
@@ -74,7 +85,7 @@ def facts() -> list[tuple[str, str]]:
 def page(chapters: list[Chapter]) -> Page:
     """The page, and the three players that its tiles open."""
     runs = race()
-    both = pagesim.compare(*runs.values(), titles=tuple(SIDES.values()))
+    both = pagesim.compare(runs["max"], runs["paged"], (SIDES["max"], SIDES["paged"]))
     shown = {
         "when": _when(runs["paged"]),
         "where": _player(chapters, "04", "figure8-player"),
@@ -89,11 +100,21 @@ def page(chapters: list[Chapter]) -> Page:
         parts=navigation.by_part(chapters),
         questions=navigation.questions(),
         facts=facts(),
-        thumbs={chapter.name: f"assets/thumbs/{chapter.name}.svg" for chapter in chapters if _thumb(chapter)},
+        thumbs={
+            chapter.name: f"assets/thumbs/{chapter.name}.svg"
+            for chapter in chapters
+            if _thumb(chapter)
+        },
     )
     extra = {f"live/{name}.html": _document(frame) for name, frame in shown.items() if frame}
-    extra |= {f"assets/thumbs/{chapter.name}.svg": _thumb(chapter) for chapter in chapters if _thumb(chapter)}
-    return Page("index.html", "pagesim: watch a language model's memory", body, "", "", "home", extra=extra)
+    extra |= {
+        f"assets/thumbs/{chapter.name}.svg": _thumb(chapter)
+        for chapter in chapters
+        if _thumb(chapter)
+    }
+    return Page(
+        "index.html", "pagesim: watch a language model's memory", body, "", "", "home", extra=extra
+    )
 
 
 def _when(run: Simulation) -> str:
@@ -118,11 +139,8 @@ def _document(frame: str) -> str:
 
 
 def _thumb(chapter: Chapter) -> str:
-    """The first picture of a chapter that is not the map of the server: an SVG, or nothing."""
-    for cell in chapter.notebook.cells:
-        shown = [output_html(output) for output in cell.get("outputs", ())]
-        for text in [*shown, cell.source if cell.cell_type == "markdown" else ""]:
-            found = _STILL.search(text) or re.search(r"\(data:image/svg\+xml;base64,([\w+/=]+)\)", text)
-            if found and "You are here" not in text:
-                return base64.b64decode(found[1]).decode("utf-8")
-    return ""
+    """The first still picture or figure that a chapter shows: an SVG, or nothing."""
+    outputs = [each for cell in chapter.notebook.cells for each in cell.get("outputs", ())]
+    shown = [output_html(output) for output in outputs]
+    found = [picture for picture in map(_STILL.search, shown) if picture]
+    return base64.b64decode(found[0][1]).decode("utf-8") if found else ""

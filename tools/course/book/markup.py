@@ -62,6 +62,14 @@ def fold(summary: str, inside: str) -> str:
     return f'<details class="fold"><summary>{escape(summary)}</summary>{inside}</details>'
 
 
+def beside(before: str, player: str, after: str) -> str:
+    """A player and its paragraphs: one column on a phone, two where there is room."""
+    if not player:
+        return f'<div class="plain">{before}{after}</div>'
+    stage = f'<div class="stage"><div>{player}</div></div>'
+    return f'<div class="beside"><div>{before}</div>{stage}<div>{after}</div></div>'
+
+
 def words(html: str) -> str:
     """The text of some HTML, on one line."""
     return " ".join(unescape(_TAG.sub(" ", html)).split())

@@ -7,7 +7,8 @@ from pagesim.quirks import quirks
 from pagesim.quirks.asked import asked
 from pagesim.quirks.page import SUBJECTS
 from pagesim.quirks.registry import Quirk
-from tools.course.book.markup import code, markdown
+from tools.course.book.documents import url_of
+from tools.course.book.markup import beside, code, markdown
 from tools.course.book.page import Page
 
 INDEX = "museum/index.html"
@@ -32,7 +33,7 @@ def _title(quirk: Quirk) -> str:
 def _list(every: tuple[Quirk, ...]) -> str:
     parts = [
         f"<h1>The museum of surprises</h1><p>{len(every)} things that vLLM does and that surprise "
-        "people who run it. Each has a scene, recorded in pagesim, that you can step through. Chapter 17 "
+        "people who run it. Each has a scene that you can step through. Chapter 17 "
         'begins with <a href="../17_the_museum.html">twelve of them</a>.</p>'
     ]
     order = sorted(every, key=lambda quirk: SUBJECTS.index(quirk.page.subject))
@@ -65,12 +66,7 @@ def _body(quirk: Quirk) -> str:
     after += f'<div class="wide" tabindex="0"><table>{facts}</table></div>'
     after += f"<h2>Why</h2>{markdown(page.why)}<h2>What to do</h2>{markdown(page.what_to_do)}"
     after += f"<h2>The scene</h2>{code(quirk.source)}{_elsewhere(quirk)}"
-    if played is None:
-        return f'<div class="plain">{before}{after}</div>'
-    return (
-        f'<div class="beside"><div>{before}</div><div class="stage"><div>{played._repr_html_()}</div></div>'
-        f"<div>{after}</div></div>"
-    )
+    return beside(before, "" if played is None else played._repr_html_(), after)
 
 
 def _elsewhere(quirk: Quirk) -> str:
@@ -80,8 +76,7 @@ def _elsewhere(quirk: Quirk) -> str:
         for its in quirk.page.threads
     ]
     items += [
-        f'<a href="../questions/{its.page.rpartition("/")[2].removesuffix(".md")}.html">{_inline(its.title)}</a>'
-        for its in asked(quirk.quirk_id)
+        f'<a href="../{url_of(its.page)}">{_inline(its.title)}</a>' for its in asked(quirk.quirk_id)
     ]
     if beside := quirk.page.beside:
         items.append(f'The same on the other engine: <a href="{beside}.html">{beside}</a>')

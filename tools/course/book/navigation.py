@@ -25,7 +25,9 @@ class Part:
 
 def parts(chapters: list[Chapter]) -> list[Part]:
     """The parts of the course, and behind them the rest of the site."""
-    book = [Part(name, [(f"{c.name}.html", c.title) for c in some]) for name, some in by_part(chapters)]
+    book = [
+        Part(name, [(f"{c.name}.html", c.title) for c in some]) for name, some in by_part(chapters)
+    ]
     practice = [
         (exercises.INDEX, "Exercises"),
         (museum.INDEX, "Museum of surprises"),
@@ -45,7 +47,9 @@ def by_part(chapters: list[Chapter]) -> list[tuple[str, list[Chapter]]]:
     grouped: dict[str, list[Chapter]] = {"The course": []}
     known = {chapter.name[:2]: chapter for chapter in chapters}
     for row in _ROW.finditer(text):
-        name = next((starts[at] for at in sorted(starts, reverse=True) if at < row.start()), "The course")
+        name = next(
+            (starts[at] for at in sorted(starts, reverse=True) if at < row.start()), "The course"
+        )
         if row[1] in known:
             grouped.setdefault(name, []).append(known.pop(row[1]))
     grouped["The course"] += known.values()

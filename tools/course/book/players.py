@@ -1,7 +1,7 @@
 """Players that start when they are seen, with one script for all pages.
 
-A notebook carries the player's script once for each player, 70 kB each. Here the script is a file of
-its own, and site.js puts it back into the same document, byte for byte, when the reader comes near.
+A notebook carries the player's script once for each player, 70 kB each. Here the script is a file
+of its own, and site.js puts it back into the same document when the reader comes near.
 """
 
 import hashlib
@@ -28,6 +28,8 @@ class Scripts:
             return frame[0]
         name = hashlib.sha256(packed[2].encode()).hexdigest()[:8]
         text = json.dumps(packed[2])
-        self.files[f"assets/player-{name}.js"] = f'(window.pagesimScripts ??= {{}})["{name}"]={text};'
+        self.files[f"assets/player-{name}.js"] = (
+            f'(window.pagesimScripts ??= {{}})["{name}"]={text};'
+        )
         inside = frame[2].replace(packed[0], f"{packed[1]}{packed[3]}")
         return f"{frame[1]} data-script=\"{name}\" data-document='{inside}'></iframe>"

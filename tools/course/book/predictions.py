@@ -1,4 +1,4 @@
-"""A prediction on a page without Python: a field for each part, compared with the committed answer."""
+"""A prediction without Python: a field for each part, compared with the committed answer."""
 
 import ast
 import json

@@ -1,7 +1,9 @@
 """The reference: every command's help, and every public name with its docstring."""
 
 import inspect
+import re
 from collections.abc import Iterator
+from enum import Enum
 from html import escape
 from importlib import import_module
 from types import ModuleType
@@ -16,8 +18,16 @@ COMMANDS, PYTHON = "reference/commands.html", "reference/python.html"
 MODULES = (
     *("pagesim", "pagesim.v1", "pagesim.workload", "pagesim.simulation", "pagesim.studies"),
     *("pagesim.timeline", "pagesim.story", "pagesim.sizing", "pagesim.cache", "pagesim.decision"),
-    *("pagesim.quirks", "pagesim.generation", "pagesim.lesson", "pagesim.figures", "pagesim.kernels"),
+    *(
+        "pagesim.quirks",
+        "pagesim.generation",
+        "pagesim.lesson",
+        "pagesim.figures",
+        "pagesim.kernels",
+    ),
 )
+
+_QUOTED = re.compile(r"(: |-> )'([^']*)'")
 
 
 def pages() -> Iterator[Page]:
@@ -70,9 +80,14 @@ def _member(name: str, value: object) -> str:
 
 
 def _signature(name: str, value: object) -> str:
+    if inspect.isclass(value) and issubclass(value, Enum):
+        return ""
     try:
         text = f"{name}{inspect.signature(value)}"  # type: ignore[arg-type]
     except (TypeError, ValueError):
+        return ""
+    text = _QUOTED.sub(r"\1\2", text)
+    if text.endswith("(*args, **kwargs)"):  # a protocol is not called
         return ""
     return f'<pre class="signature" tabindex="0">{escape(text)}</pre>'
 

@@ -1,4 +1,4 @@
-"""What the search field looks through: a script with the words of every section, loaded when asked."""
+"""What the search looks through: a script with the words of every section."""
 
 import json
 import re
@@ -9,7 +9,9 @@ from tools.course.book.page import Page
 FILE = "assets/search.js"
 LONGEST = 1_200
 """Letters of a section that are searched: its first paragraphs."""
-_CUT = re.compile(r"<(pre|svg|math|template|script)[ >].*?</\1>|<iframe[^>]*>|<img[^>]*>", re.DOTALL)
+_CUT = re.compile(
+    r"<(pre|style|svg|math|template|script)[ >].*?</\1>|<iframe[^>]*>|<img[^>]*>", re.DOTALL
+)
 _SECTION = re.compile(r'<h[12](?: id="([^"]*)")?>(.*?)</h[12]>', re.DOTALL)
 
 

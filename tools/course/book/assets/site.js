@@ -122,12 +122,15 @@ function search(assets) {
   const show = async () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     await load(`${assets}search.js`);
+    const pages = new Set(),
+      first = ([, [, page]]) => !pages.has(page) && pages.add(page); // one section of each page
     const found = !words.length
       ? []
       : window.pagesimSearch
           .map((row) => [fit(words, row), row])
           .filter(([score]) => score)
           .sort((a, b) => b[0] - a[0])
+          .filter(first)
           .slice(0, FOUND);
     const items = found.map(([, [url, page, heading, text]]) => {
       const link = Object.assign(document.createElement("a"), { href: `${assets}../${url}` }),
@@ -164,11 +167,13 @@ function search(assets) {
 
 function themes() {
   const button = document.querySelector(".theme"),
-    names = { light: "Light", dark: "Dark", "": "Light or dark" };
+    names = { light: "\u2600", dark: "\u263e", "": "\u25d0" },
+    said = { light: "Colours: light", dark: "Colours: dark", "": "Colours: as the system" };
   const wear = (theme) => {
     dress(theme);
     button.textContent = names[theme];
-    button.setAttribute("aria-label", `${names[theme]}: the colours of this page`);
+    button.title = said[theme];
+    button.setAttribute("aria-label", said[theme]);
   };
   wear(kept.get("theme") ?? "");
   button.hidden = false;
