@@ -10,6 +10,7 @@ import posixpath
 import re
 import shutil
 import sys
+from collections.abc import Callable, Iterable
 from html import unescape
 from pathlib import Path
 
@@ -39,17 +40,16 @@ LONGEST = 155
 _FIRST = re.compile(r"<p(?: class=\"lead\")?>(.*?)</p>", re.DOTALL)
 
 
-def gather(chapters: list[Chapter]) -> list[Page]:
-    """All pages of the site."""
-    return [
-        landing.page(chapters),
-        *chapter_pages(chapters),
-        *exercises.pages(),
-        *museum.pages(),
-        *documents.pages(),
-        *gallery.pages(),
-        *reference.pages(),
-    ]
+MAKERS: dict[str, Callable[[list[Chapter]], Iterable[Page]]] = {
+    "home": lambda chapters: [landing.page(chapters)],
+    "chapters": chapter_pages,
+    "exercises": lambda _: exercises.pages(),
+    "museum": lambda _: museum.pages(),
+    "documents": lambda _: documents.pages(),
+    "gallery": lambda _: gallery.pages(),
+    "reference": lambda _: reference.pages(),
+}
+"""What makes the pages of each kind."""
 
 
 def addresses(pages: list[Page]) -> dict[str, str]:
@@ -79,7 +79,7 @@ def render(each: Page, body: str, parts: list[navigation.Part]) -> str:
     """A page in its layout. ``body`` has its links and players as the site has them."""
     body, sections = outlined(body)
     first = _FIRST.search(body)
-    about = words(first[1])[:LONGEST] if first else each.title
+    about = f"{each.title}. {words(first[1])}"[:LONGEST] if first else each.title
     return page(
         "layout.html",
         it=each,
@@ -91,13 +91,11 @@ def render(each: Page, body: str, parts: list[navigation.Part]) -> str:
     )
 
 
-def build(paths: list[Path], target: Path, only: str = "") -> list[Path]:
-    """Write the site into ``target``; returns the paths of its pages.
-
-    ``only`` makes the pages whose address begins so, for a test.
-    """
+def build(paths: list[Path], target: Path, kinds: Iterable[str] = MAKERS) -> list[Path]:
+    """Write the pages of these kinds, with the chapters in ``paths``; returns where they are."""
     chapters = [read(path) for path in paths]
-    pages, scripts = [each for each in gather(chapters) if each.url.startswith(only)], Scripts()
+    pages = [each for kind in kinds for each in MAKERS[kind](chapters)]
+    scripts = Scripts()
     known, parts = addresses(pages), navigation.parts(chapters)
     written: dict[str, str] = {}
     found = []

@@ -10,7 +10,7 @@ import { nameText, plural, short } from "./text.js";
 
 const PACE = 700, // milliseconds per step
   BRISK = 80, // where there are many: then a run plays in about TICKS of these
-  TICKS = 320;
+  TICKS = 160;
 const LISTED = 6; // differences listed in words
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */

@@ -79,7 +79,7 @@ def body(chapter: Chapter) -> str:
             stretches.append(_Stretch())
         stretches[-1].add(f'<section id="cell-{cell.id}">{written}</section>')
         stretches[-1].player += player
-    return "".join(stretch.html() for stretch in stretches)
+    return "".join(each.html() for each in stretches if each.before or each.player)
 
 
 def _leads(cells: list[NotebookNode]) -> bool:

@@ -48,9 +48,7 @@ def _count(notebook: nbformat.NotebookNode) -> str:
 
 
 def _body(name: str, notebook: nbformat.NotebookNode) -> str:
-    parts = [
-        f'<p class="where">To be read. <a href="{name}.ipynb">The notebook</a> checks it.</p>'
-    ]
+    parts = [f'<p class="where">To be read. <a href="{name}.ipynb">The notebook</a> checks it.</p>']
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             parts.append(markdown(cell.source))

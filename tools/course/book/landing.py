@@ -35,12 +35,14 @@ def race() -> dict[str, Simulation]:
     }
 
 
-def sweep() -> list[dict[str, float]]:
+def sweep(
+    answers: tuple[int, ...] = ANSWERS, memory: tuple[int, ...] = MEMORY
+) -> list[dict[str, float]]:
     """The same requests in every setting: how many run at once, and what the memory holds."""
     rows = []
-    for answer in ANSWERS:
+    for answer in answers:
         requests = gamma(REQUESTS, PROMPT, SPREAD, answer, SPREAD, seed=1)
-        for gib in MEMORY:
+        for gib in memory:
             for block in BLOCKS:
                 how = {"policy": "paged", "block_size": block} if block else {"policy": "max"}
                 pool = pagesim.Pool.for_model("opt-13b", gib)
@@ -65,12 +67,9 @@ def sweep() -> list[dict[str, float]]:
 def facts() -> list[tuple[str, str]]:
     """Numbers of this repository that speak for it, and what they count."""
     data = ROOT / "tests/data"
-    recordings = [
-        path
-        for folder in ("", "v1", "v1_groups", "v1_offload")
-        for path in (data / folder).glob("*.jsonl.gz")
-        if re.search(r"-\d\d\d\.jsonl\.gz$", path.name)
-    ]
+    folders = [data, *data.glob("v1*"), ROOT / "pagesim/exercises/ch09/recordings"]
+    files = [path.name for folder in folders for path in folder.glob("*.jsonl.gz")]
+    recordings = [name for name in files if re.search(r"-\d+\.jsonl\.gz$", name)]
     rows = re.findall(
         r"^\| \d+ \| (\d+) \|", (ROOT / "docs/CLAIMS.md").read_text("utf-8"), re.MULTILINE
     )
