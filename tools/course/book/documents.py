@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tools.course import ROOT
 from tools.course.book.markup import code
-from tools.course.book.page import Page, first_line, from_markdown
+from tools.course.book.page import Page, from_markdown
 
 QUESTIONS = "questions/index.html"
 GUIDES = {
@@ -26,6 +27,8 @@ MORE = (
     "NOTICE",
 )
 _HEAD = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
+_ID = re.compile(r"[gqow]\d\d")
+_CELL = re.compile(r"<td>[gqow]\d\d(?:, [gqow]\d\d)*</td>")
 _CODE_LINK = re.compile(r"\]\(([\w./-]+\.py)[)#]")
 
 
@@ -52,7 +55,12 @@ def pages() -> Iterator[Page]:
         url = url_of(source)
         group = QUESTIONS if "questions/" in source else url
         if path.suffix == ".md":
-            yield from_markdown(url, source, text, group)
+            made = from_markdown(url, source, text, group)
+            yield (
+                replace(made, body=_CELL.sub(_with_rooms, made.body))
+                if group == QUESTIONS
+                else made
+            )
             places = ((path.parent / name).resolve() for name in _CODE_LINK.findall(text))
             linked |= {place.relative_to(ROOT).as_posix() for place in places if place.is_file()}
         else:
@@ -62,6 +70,6 @@ def pages() -> Iterator[Page]:
         yield Page(url_of(source), source, f"<h1>{source}</h1>{code(text)}", source, url_of(source))
 
 
-def title_of(path: str) -> str:
-    """What a file of Markdown is called."""
-    return first_line((ROOT / path).read_text("utf-8"))
+def _with_rooms(cell: re.Match[str]) -> str:
+    """A cell with nothing but ids, each with a link to its room in the museum."""
+    return _ID.sub(r'<a href="../museum/\g<0>.html">\g<0></a>', cell[0])

@@ -58,7 +58,8 @@ def linked(page: Page, found: Callable[[str], str | None]) -> str:
 
     def lead(link: re.Match[str]) -> str:
         before, target, anchor, after, inside = link.groups(default="")
-        if not target or _ELSEWHERE.match(target) or not page.source:
+        is_page = _ELSEWHERE.match(target) or target.endswith(".html")
+        if not target or is_page or not page.source:
             return link[0]
         there = found(posixpath.normpath(posixpath.join(folder, target)))
         if there is None:

@@ -6,7 +6,9 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const hidden = (css) => `${css} { display: none !important; }`;
 /** What of a player is left out where it is shown small. */
 const SHOWN = {
-  race: hidden(".ps-race > h1, .ps-bar > :not([data-action=pair-play], .ps-slider, .ps-place), .ps-lines, .ps-differences"),
+  race: hidden(
+    ".ps-race > h1, .ps-bar > :not([data-action=pair-play], .ps-slider, .ps-place), .ps-lines, .ps-differences",
+  ),
   when: hidden(".pagesim-player > :not(.ps-picture, :has(.ps-curve)), .ps-stage, .ps-legend"),
   where: hidden(".pagesim-player > :not(:has(.ps-stage), .ps-stage), .ps-curve, .ps-legend"),
   who: hidden(".pagesim-player > :not(:has(.ps-stage), .ps-stage), .ps-curve, .ps-legend"),

@@ -71,7 +71,8 @@ const numbers = (text) => (text.match(/-?\d[\d,]*\.?\d*(e-?\d+)?/gi) ?? []).map(
 /** Whether a prediction says what the answer says; numbers may be off by the fraction `within`. */
 function agrees(mine, truth, within) {
   const isList = /^[[{]/.test(truth),
-    value = (text) => (text.includes("/") ? text.split("/").reduce((a, b) => a / b) : +text.replace(/,(?=\d{3}\b)/g, "")),
+    value = (text) =>
+      text.includes("/") ? text.split("/").reduce((a, b) => a / b) : +text.replace(/,(?=\d{3}\b)/g, ""),
     near = (a, b) => Math.abs(a - b) <= Math.max(within, /\./.test(truth) ? 5e-4 : 0) * Math.abs(b) + 1e-9;
   if (isList && /\d/.test(truth)) {
     const sort = (all) => (truth.startsWith("{") ? all.sort((a, b) => a - b) : all),
