@@ -1,6 +1,7 @@
 """`make site`: a first page that runs, and a book that needs no server."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,8 @@ def test_the_first_page_runs_and_stops_for_the_reader(page: Page, folder: Path) 
     assert len(bar) == 3, "play, the slider and the time"
     page.one(play).click()  # a reader stops it, and it stays so
     page.until(f"return document.querySelector('{play}').getAttribute('aria-pressed') === 'false'")
+    time.sleep(2)  # twice as long as the page looks away
+    assert page.one(play).get_attribute("aria-pressed") == "false"
     step = page.js("return document.querySelector('.pagesim-pair').dataset.step")
     page.js("document.querySelector('.ps-slider').focus()")
     page.key("ARROW_RIGHT", ".ps-slider")
