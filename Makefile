@@ -141,7 +141,7 @@ $(REVEAL)/dist/reveal.js: | $(STAMP)
 slides: $(STAMP) $(REVEAL)/dist/reveal.js ## the committed chapters as reveal.js slides in slides/, players alive
 	$(PY) -m tools.course.slides --reveal $(REVEAL)
 
-site: $(STAMP) ## the committed chapters as static pages in site/, players alive
+site: $(STAMP) ## the course, museum, questions, gallery and reference as pages in site/, players alive
 	$(PY) -m tools.course.site
 
 kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in any language (KIT=folder)

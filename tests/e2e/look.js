@@ -380,3 +380,15 @@ const lines = () => all(".ps-lines tr").map((tr) => said([...tr.children]));
 // How many names of each player are marked because they differ.
 const signed = () => all(".pagesim-player").map((root) =>
   said(all(".ps-stage .name", root)).filter((text) => text.startsWith("\u2260")).length);
+
+// How large the letters of the smallest text of a page are, in pixels; a formula has its own sizes.
+function smallestLetters() {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), sizes = [Infinity];
+  while (texts.nextNode()) {
+    const { parentElement: within, textContent } = texts.currentNode;
+    if (textContent.trim() && within.checkVisibility() && !within.closest("math")) {
+      sizes.push(parseFloat(getComputedStyle(within).fontSize));
+    }
+  }
+  return Math.min(...sizes);
+}

@@ -1,6 +1,7 @@
-"""`make site`: the chapters as pages that need no server, with players that are alive."""
+"""`make site`: a first page that runs, and a book that needs no server."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,22 @@ from tests.e2e.test_themes import contrast
 from tools.course import NOTEBOOKS, site
 
 CHAPTERS = sorted(NOTEBOOKS.glob("*.ipynb"))
+KINDS = (
+    *("index", "museum/index", "museum/w08", "museum/g04", "questions/index", "exercises/ex05"),
+    *("questions/block-boundary", "gallery/index", "reference/commands", "reference/pagesim.v1"),
+    *("docs/claims", "docs/terms", "docs/simulating"),
+)
+"""A page of each kind, but chapters."""
+PAGES = [*KINDS, *(path.stem for path in CHAPTERS)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("site")
     written = site.build(CHAPTERS, target)
-    assert {path.stem for path in written} == {path.stem for path in CHAPTERS} | {"index"}
+    assert {f"{name}.html" for name in PAGES} <= {
+        path.relative_to(target).as_posix() for path in written
+    }
     return target
 
 
@@ -29,11 +39,8 @@ def visit(page: Page, path: Path) -> Page:
     return page
 
 
-def test_the_index_leads_to_the_chapters(page: Page, folder: Path) -> None:
-    visit(page, folder / "index.html").shot("site-index")
-    assert len(page.all("article h3 a")) == len(CHAPTERS)
-    page.all("article h3 a")[0].click()
-    page.wait("main section")
+def test_every_link_leads_somewhere(folder: Path) -> None:
+    assert site.broken(folder) == []
 
 
 @pytest.mark.parametrize("name", [path.stem for path in CHAPTERS])
@@ -46,32 +53,131 @@ def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) 
     assert remote == set()
 
 
-@pytest.mark.parametrize("name", ["index", *(path.stem for path in CHAPTERS)])
-def test_a_page_fits_a_phone(page: Page, folder: Path, name: str) -> None:
-    """Long lines of code scroll in their box; nothing else is wider than the window."""
-    page.size(400, 900)
+def test_a_player_starts_when_it_is_seen(page: Page, folder: Path) -> None:
+    visit(page, folder / "05_swapping.html")
+    frames = "return [...document.querySelectorAll('iframe')].map((one) => one.srcdoc !== '')"
+    assert page.js(frames)[-1] is False
+    page.js("[...document.querySelectorAll('iframe')].at(-1).scrollIntoView()")
+    page.until(f"return (() => {{ {frames} }})().at(-1)")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_every_window(page: Page, folder: Path, name: str) -> None:
+    """What is wide scrolls in its box, and nothing is written too small to be read."""
     visit(page, folder / f"{name}.html")
-    page.js("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert page.js("return document.documentElement.scrollWidth") == 400
+    page.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    for width in (360, 768, 1400):
+        page.size(width, 900)
+        assert page.js("return document.documentElement.scrollWidth") == width
+        assert page.look("smallestLetters") >= 11
+        page.shot(f"site-{name.replace('/', '-')}-{width}")
+    assert page.console() == []
 
 
-@pytest.mark.parametrize("name", ["index", *(path.stem for path in CHAPTERS)])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) -> None:
     visit(page, folder / f"{name}.html")
     grounds = set()
     for dark in (False, True):
         page.dark(dark)
-        page.shot(f"site-{name}-{'dark' if dark else 'light'}")
         grounds.add(page.js("return getComputedStyle(document.body).backgroundColor"))
         texts = page.look("textsOfPage")
         assert len(texts) > 20
         faint = {text for text, ink, ground in texts if contrast(ink, ground) < 4.5}
         assert faint == set()
-        for figure in page.all(".output > img"):
-            assert (corner(figure) < 0.2) is dark
-        for player in page.players():
-            assert player.data("theme") == ("dark" if dark else "light")
     assert len(grounds) == 2
+
+
+def test_the_reader_chooses_the_colours(page: Page, folder: Path) -> None:
+    """Of the page, of its figures and of its players; the next page has them too."""
+    visit(page, folder / "01_why_pages.html")
+    page.one(".theme").click()
+    page.one(".theme").click()
+    visit(page, folder / "01_why_pages.html")
+    figure = page.all(".output img")[0]
+    page.js("arguments[0].scrollIntoView({block: 'center'})", figure)
+    assert corner(figure) < 0.2
+    page.frame("iframe.pagesim-frame").ready().themed("dark")
+
+
+def test_the_first_page_runs_and_stops_for_the_reader(page: Page, folder: Path) -> None:
+    page.moving()
+    visit(page, folder / "index.html")
+    page.frame(".race iframe").wait("[data-mounted]")
+    play = "[data-action=pair-play]"
+    page.until(f"return document.querySelector('{play}').getAttribute('aria-pressed') === 'true'")
+    bar = [each for each in page.all(".ps-bar > *") if each.is_displayed()]
+    assert len(bar) == 3, "play, the slider and the time"
+    page.one(play).click()  # a reader stops it, and it stays so
+    page.until(f"return document.querySelector('{play}').getAttribute('aria-pressed') === 'false'")
+    time.sleep(2)  # twice as long as the page looks away
+    assert page.one(play).get_attribute("aria-pressed") == "false"
+    step = page.js("return document.querySelector('.pagesim-pair').dataset.step")
+    page.js("document.querySelector('.ps-slider').focus()")
+    page.key("ARROW_RIGHT", ".ps-slider")
+    assert page.js("return +document.querySelector('.pagesim-pair').dataset.step") == int(step) + 1
+    page.top()
+    for tile in page.all(".tile"):
+        page.js("arguments[0].scrollIntoView({block: 'center'})", tile)
+        page.driver.switch_to.frame(tile.find_element("css selector", "iframe"))
+        page.ready().top()
+
+
+def test_nothing_moves_for_a_reader_who_wants_no_motion(page: Page, folder: Path) -> None:
+    page.still()
+    visit(page, folder / "index.html")
+    page.frame(".race iframe").wait("[data-mounted]")
+    assert page.one("[data-action=pair-play]").get_attribute("aria-pressed") != "true"
+
+
+def test_what_if(page: Page, folder: Path) -> None:
+    visit(page, folder / "index.html")
+    batch = page.text("[data-of=batch]")
+    page.js("document.querySelector('[name=block][value=\"0\"]').click()")
+    assert int(page.text("[data-of=batch]")) < int(batch)
+    (words,) = page.look("boxes", ".bar .token")
+    (bar,) = page.look("boxes", ".bar")
+    share = (words["right"] - words["left"]) / (bar["right"] - bar["left"])
+    assert f"{100 * share:.0f}" == page.text("[data-of=token]").split()[0]
+
+
+def test_a_prediction_is_compared(page: Page, folder: Path) -> None:
+    """However it is written; every answer of the course is right, and another is not."""
+    for chapter in CHAPTERS:
+        visit(page, folder / f"{chapter.stem}.html")
+        verdicts = page.js("""
+          const bare = (text) => text.replace(/[[\\]{}]/g, "");
+          const ways = [(t) => t, bare, (t) => t.toUpperCase(), (t) => `77${bare(t)}`, () => ""];
+          return [...document.querySelectorAll("form.predict")].map((form) => ways.map((way) => {
+            delete form.dataset.verdict;
+            for (const field of form.querySelectorAll("input")) {
+              field.value = way(field.dataset.answer);
+            }
+            form.requestSubmit();
+            return form.dataset.verdict ?? null;
+          }))""")
+        expected = ["right", "right", "right", "wrong", None]
+        assert verdicts == [expected] * len(verdicts), chapter.stem
+
+
+def test_the_search_leads_to_a_section(page: Page, folder: Path) -> None:
+    visit(page, folder / "museum/w08.html")
+    field = page.one(".search input")
+    field.send_keys("softmax in pieces")
+    page.wait(".search li a").click()
+    page.until("return location.hash === '#2-a-softmax-in-pieces-by-hand'")
+    assert [url for url in page.requests() if url.startswith("http")] == []
+
+
+def test_a_player_stands_beside_its_section(page: Page, folder: Path) -> None:
+    visit(page, folder / "05_swapping.html")
+    for width, beside in ((1400, True), (1200, True), (768, False)):
+        page.size(width, 900)
+        (text, *_), (stage, *_) = (
+            page.look("boxes", f".beside > {css}") for css in ("div:first-child", ".stage")
+        )
+        assert (stage["left"] >= text["right"]) is beside
+        assert (stage["top"] >= text["bottom"] - 1) is not beside
 
 
 def test_the_player_asks_at_the_step_that_chapter_0_names(page: Page, folder: Path) -> None:
@@ -86,17 +192,6 @@ def test_the_player_asks_at_the_step_that_chapter_0_names(page: Page, folder: Pa
     page.go(4)
     assert page.data("asking") is None, "the token has room in its block"
     assert len(asked) == 1, asked
-
-
-def test_an_answer_is_folded_on_the_page(page: Page, folder: Path) -> None:
-    visit(page, folder / "02_blocks_tables_slots.html")
-    answers = page.all("details.answer")
-    written = (NOTEBOOKS / "02_blocks_tables_slots.ipynb").read_text("utf-8")
-    assert len(answers) == written.count(".reveal()") > 2
-    for answer in answers:
-        assert len(answer.text.splitlines()) == 1
-        answer.find_element("css selector", "summary").click()
-        assert len(answer.text.splitlines()) > 1
 
 
 def test_the_mathematics_is_drawn(page: Page, folder: Path) -> None:

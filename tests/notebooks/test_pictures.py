@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.course import canonical, clean, pictures, site, slides
+from tools.course.book import chapters
 
 WRITTEN = "# 1 · Pages\n\n![](attachment:here_kernels.svg)\n\nOne.\n\n![old](attachment:merge.svg)"
 
@@ -78,7 +79,7 @@ def test_pages_and_slides_show_each_picture_where_it_stands(path: Path) -> None:
     pictures.main([str(path)])
     chapter = site.read(path)
     assert chapter.opening == "One."
-    page = site.render(chapter, [chapter])
+    page = chapters.body(chapter)
     shown = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', page)
     assert len(shown) == 3
     for packed, words in shown:

@@ -12,7 +12,7 @@ import { nameText, plural, short } from "./text.js";
 
 const PACE = 700, // milliseconds per step
   BRISK = 80, // where there are many: then a run plays in about TICKS of these
-  TICKS = 320;
+  TICKS = 160;
 const LISTED = 6; // differences listed in words
 
 /** Whether memory is handed out in stretches. @param {Run} run */
