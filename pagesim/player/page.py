@@ -21,7 +21,7 @@ BUNDLE = Path(__file__).parent / "bundle"
 
 
 PLAYER, PAIR, FILM = "player.js", "pair.js", "film.js"
-"""The player of one run; with what compares two; and with what draws a kernel's programs as well."""
+"""The player of one run; the one that compares two; and the one that draws a kernel as well."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
 

@@ -1,5 +1,6 @@
 """What the picture shows: words in physical blocks, slot numbers, rows, the first step."""
 
+import itertools
 import time
 from pathlib import Path
 
