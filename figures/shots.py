@@ -27,17 +27,21 @@ HIDDEN = (
 """What a reader can press, and what changes only for one who does."""
 HIDE = """(() => { const style = new CSSStyleSheet(); style.replaceSync(%r);
 document.adoptedStyleSheets = [style]; })()"""
-NEXT = """(() => { const player = window.pagesimPlayer, to = %d;
-const next = document.querySelector('[data-action="next"]');
-for (let i = 0; player.step < to && i < 99; i++) next.click();
+STEP = """(() => { pagesimPlayer.goto(%d); return pagesimPlayer.beats.length; })()"""
+BEAT = """(() => { pagesimPlayer.beat(%d);
+const end = one => one.effect.getComputedTiming().endTime;
+window.moving = document.getAnimations().filter(one => isFinite(end(one)));
+moving.forEach(one => one.pause());
+return moving.length ? 320 : 0; })()"""
+"""A beat is held, and its animations with it. After a click it would last so many milliseconds."""
+LOAD = """(() => { pagesimPlayer.goto(%d); document.querySelector('[data-action="next"]').click();
 const end = one => one.effect.getComputedTiming().endTime;
 window.moving = document.getAnimations().filter(one => isFinite(end(one)));
 moving.forEach(one => one.pause());
 return Math.max(0, ...moving.map(end)); })()"""
-"""What is past its end no longer counts as an animation of the page, so all are remembered here."""
-AT = "moving.forEach(one => { one.currentTime = %f })"
-END = """Promise.all(moving.map(one => { one.finish(); return one.finished }))
-.then(() => new Promise(requestAnimationFrame)).then(() => 0)"""
+"""What moves without beats: the bars of a kernel's programs."""
+AT = """moving.forEach(one => {
+one.currentTime = %f * one.effect.getComputedTiming().endTime })"""
 HEIGHT = "Math.ceil(document.querySelector('.pagesim-pair, .pagesim-player').scrollHeight)"
 
 Shots = Iterator[tuple[bytes, int]]
@@ -61,15 +65,16 @@ class Camera:
             for place, step in enumerate(steps):
                 rest = 1000 * seconds * (LAST if place == len(steps) - 1 else 1)
                 if before is not None and step == before + 1:
-                    long = page.run(NEXT % step)
-                    slower = min(SLOWER, PART * 1000 * seconds / max(long, 1))
-                    for at in range(0, int(long * slower), FRAME):
-                        page.run(AT % (at / slower))
-                        yield self._shot(page), FRAME
-                        rest -= FRAME
-                    page.run(END)
-                else:
-                    page.run(f"pagesimPlayer.goto({step})")
+                    moves = [BEAT % beat for beat in range(page.run(STEP % step))]
+                    moves = moves or [LOAD % before]
+                    longest = PART * 1000 * seconds / len(moves)
+                    for move in moves:
+                        lasts = min(SLOWER * page.run(move), longest)
+                        for at in range(0, int(lasts), FRAME):
+                            page.run(AT % (at / lasts))
+                            yield self._shot(page), FRAME
+                            rest -= FRAME
+                page.run(f"pagesimPlayer.goto({step})")
                 yield self._shot(page), max(round(rest), FRAME)
                 before = step
 

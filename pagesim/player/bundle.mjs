@@ -1,8 +1,9 @@
 // Makes what a page carries: `make web`, after a change of js/ or of player.css. It needs esbuild.
 
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gzipAsync } from "@gfx/zopfli";
 import { buildSync } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -18,7 +19,7 @@ for (const name of [
 ]) {
   sum.update(`${name}\n`).update(readFileSync(`${here}${name}`));
 }
-const banner = `/* made by \`make web\` from sources with the sum ${sum.digest("hex")} */`;
+const banner = `made by \`make web\` from sources with the sum ${sum.digest("hex")}`;
 
 const make = (source, made, options = {}) =>
   buildSync({
@@ -31,16 +32,36 @@ const make = (source, made, options = {}) =>
     ...options,
   });
 
+mkdirSync(target, { recursive: true });
 make("player.css", "player.css");
 make("js/load.js", "load.js");
 const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
-// A page of one run has no use for what compares two, and few show a kernel's programs.
-const scripts = { "player.js": [false, false], "pair.js": [true, false], "film.js": [true, true] };
+/** The digits of js/load.js: those of Python's b85encode, but for three that HTML knows. */
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%:()*+-;,=.?@^_`{|}~";
+
+/** Bytes in base 85: five digits for four of them. */
+function inDigits(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    const four = [...bytes.subarray(at, at + 4)];
+    let word = [0, 1, 2, 3].reduce((high, i) => high * 256 + (four[i] ?? 0), 0),
+      five = "";
+    for (let i = 0; i < 5; i++, word = Math.floor(word / 85)) five = DIGITS[word % 85] + five;
+    text += five.slice(0, four.length + 1);
+  }
+  return text;
+}
+
+// A page of one run has no use for what compares two, and few show a kernel's programs. Each script is packed as
+// small as gzip allows, once for all pages.
+const scripts = { player: [false, false], pair: [true, false], film: [true, true] };
 for (const [made, [pair, film]] of Object.entries(scripts)) {
-  make("js/main.js", made, {
+  const { outputFiles } = make("js/main.js", made, {
     bundle: true,
     format: "iife",
-    banner: { js: banner },
+    write: false,
     define: { STYLE: JSON.stringify(style), PAIR: `${pair}`, FILM: `${film}` },
   });
+  const packed = await gzipAsync(outputFiles[0].contents, {});
+  writeFileSync(`${target}/${made}.txt`, `${banner}\n${inDigits(packed)}\n`);
 }

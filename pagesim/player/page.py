@@ -20,7 +20,7 @@ BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
-PLAYER, PAIR, FILM = "player.js", "pair.js", "film.js"
+PLAYER, PAIR, FILM = "player.txt", "pair.txt", "film.txt"
 """The player of one run; the one that compares two; and the one that draws a kernel as well."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
@@ -32,16 +32,15 @@ def bundled(name: str) -> str:
     return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-def script(name: str = PLAYER) -> str:
-    """A script of the player as a page contains it, without the line that names its source."""
-    return bundled(name).split("\n", 1)[1]
-
-
 @cache
+def script(name: str = PLAYER) -> str:
+    """A script of the player as a page runs it."""
+    return unpacked_script(packed_script(name)).decode()
+
+
 def packed_script(name: str = PLAYER) -> str:
     """The script as a page contains it: packed, in digits of load.js that HTML leaves alone."""
-    zipped = gzip.compress(script(name).encode(), 9, mtime=0)
-    return base64.b85encode(zipped).decode("ascii").translate(str.maketrans("<>&", ",.:"))
+    return bundled(name).split("\n", 1)[1]  # the line before it names its source
 
 
 def unpacked_script(packed: str) -> bytes:

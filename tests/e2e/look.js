@@ -113,7 +113,7 @@ function crossedByWays() {
 // Labels that end in an ellipsis.
 function cutLabels() {
   const labels = ".ps-stage .ps-cell text, .ps-stage .over text, .ps-stage .mid";
-  return said(all(labels)).filter((text) => text.includes("\u2026"));
+  return said(all(labels).filter((label) => !label.matches(".cut"))).filter((text) => text.includes("\u2026"));
 }
 
 // Signs over the front of a list that touch a box.
@@ -312,9 +312,17 @@ const isGhost = (node) => node.closest(".ps-ghosts") !== null;
 
 // What is seen under the ghosts: the cells, and all words but those that name the front of a list.
 const under = () => {
-  const texts = all(".ps-stage text").filter((t) => !isGhost(t) && !t.textContent.startsWith("\u25be"));
+  const texts = all(".ps-stage text").filter((t) => !isGhost(t) && !/^(\u25be|a stack)/.test(t.textContent));
   return [all(".ps-cell").map((cell) => cell.outerHTML), said(texts.filter((t) => !t.closest(".ps-cell")))];
 };
+
+// Hold all that moves where it begins.
+function toTheBegin() {
+  for (const one of document.getAnimations()) {
+    one.pause();
+    one.currentTime = 0;
+  }
+}
 
 // What the ghosts of a beat say, and where their middles are.
 const ghosts = (css = ".ghost") =>

@@ -130,7 +130,7 @@ def test_a_program_can_be_focused(page: Page) -> None:
     assert "head 2: load 2 of 2: block 1" in page.text(".ps-detail")
     page.key("ARROW_RIGHT", ".ps-stage .program")
     assert page.step == 3
-    assert page.console() == [] and len(page.all('.ps-cell[tabindex="0"]')) == 1, "as before"
+    assert page.console() == [] and len(page.all('.ps-cell [tabindex="0"]')) == 1, "as before"
 
 
 def test_older_bars_shrink_before_the_eyes(page: Page) -> None:

@@ -15,7 +15,9 @@ WORDS = "Four score and seven years ago our fathers brought forth"
 SUMS = "return [...document.querySelectorAll('.ps-lens .ps-sum')].map((p) => p.textContent)"
 AHEAD = "return document.querySelectorAll('.ps-lens .ahead').length"
 OPEN = "return !document.querySelector('.ps-lens').hidden"
-FOCUS = "return document.activeElement.dataset.block ?? document.activeElement.className"
+FOCUS = """
+    const { activeElement: node } = document, cell = node.closest('.ps-cell');
+    return cell?.dataset.block ?? node.className"""
 
 
 def story(**more: Any) -> pagesim.Story:
@@ -130,10 +132,10 @@ def test_a_reader_chooses_the_model_if_the_file_names_none(page: Page) -> None:
 def test_by_the_keyboard(page: Page) -> None:
     page.still()
     page.show(speech(), 2)
-    page.js("document.querySelector('[data-block=\"2\"]').focus()")
-    page.key("ENTER", '[data-block="2"]')
+    page.js("document.querySelector('[data-block=\"2\"] .edge').focus()")
+    page.key("ENTER", '[data-block="2"] .edge')
     assert not page.js(OPEN)
-    page.key("ENTER", '[data-block="2"]')
+    page.key("ENTER", '[data-block="2"] .edge')
     assert page.js(OPEN) and page.js(FOCUS) == "ps-lens"
     name = page.one(".ps-lens").get_attribute("aria-label")
     assert "years" in str(name)

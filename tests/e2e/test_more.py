@@ -101,9 +101,9 @@ def test_a_large_pool_is_one_picture_with_a_part_enlarged(page: Page) -> None:
     changed = {effect.block for effect in run[len(run) - 2].effects}
     assert changed & set(shown), "the part where the step is"
     page.fill(".ps-search", "block 15001")
-    page.wait('.ps-cell[data-block="15001"][aria-pressed="true"]')
-    page.one('.ps-cell[data-block="15022"]').send_keys("\ue014\ue014\ue014")
-    page.until("return document.activeElement.dataset.block === '15025'")
+    page.wait('.ps-cell[data-block="15001"] [aria-pressed="true"]')
+    page.one('.ps-cell[data-block="15022"] [role=button]').send_keys("\ue014\ue014\ue014")
+    page.until("return document.activeElement.closest('.ps-cell').dataset.block === '15025'")
     where = """
         const rects = [...document.querySelectorAll('.ps-stage .under.rects rect')];
         const rect = rects.find((r) => r.hit?.at);
@@ -111,7 +111,7 @@ def test_a_large_pool_is_one_picture_with_a_part_enlarged(page: Page) -> None:
         const at = { clientX: left + 1, clientY: top + 1, bubbles: true };
         rect.dispatchEvent(new MouseEvent('click', at));"""
     page.js(where)
-    page.wait('.ps-cell[data-block="0"][aria-pressed="true"]')
+    page.wait('.ps-cell[data-block="0"] [aria-pressed="true"]')
     assert page.console() == []
 
 

@@ -179,7 +179,7 @@ export class Cells {
     if (look.cached) this.corner(cell, "mark hollow", 0);
     const { w, h } = layout.cell;
     if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
-    cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}`);
+    cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : refs || look.waiting || isNull ? "" : " free"}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
     cell.edge.setAttribute("aria-pressed", look.chosen);
     if (look.letter) this.letter(cell, look);

@@ -2,7 +2,7 @@
 // place is covered there until the beat is over.
 
 import { isPromise } from "./effects.js";
-import { HEAD, QUEUE, ROW } from "./layout.js";
+import { HEAD, QUEUE, ROW, SHARED } from "./layout.js";
 import { svg } from "./svg.js";
 import { nameText, short } from "./text.js";
 
@@ -110,7 +110,11 @@ export class Ghosts {
     if (!points || this.left-- <= 0) return;
     const [begin, end] = [points[0], points[points.length - 1]],
       way = isClear ? points : [begin, begin, end, end],
-      frames = way.map(([x, y], i) => ({ transform: `translate(${x}px, ${y}px)`, opacity: +(isClear || i % 3 === 0) }));
+      frames = way.map(([x, y], i) => ({
+        transform: `translate(${x}px, ${y}px)`,
+        opacity: +(isClear || i % 3 === 0),
+        offset: isClear ? undefined : [0, 0.5, 0.5, 1][i],
+      }));
     this.run(this.chip(text), frames, this.late(part));
   }
 
@@ -135,7 +139,8 @@ export class Ghosts {
     else way.shift();
     if (entry && isFree !== this.back)
       this.hole([entry[0], entry[1], entry[2] + (layout.full ? layout.entry[1] : 0), entry[3]]);
-    this.fly(block, isFree ? way.reverse() : way, isClear && list[1] < HEAD + layout.body + 20, part);
+    const isFirst = list[1] < HEAD + layout.body + 20 + Number(this.stage.run.shares) * SHARED;
+    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst && !layout.tree, part);
   }
 
   /** A request goes to another queue, between the rows. @param {State} state */

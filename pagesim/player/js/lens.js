@@ -76,7 +76,7 @@ export class Lens {
     const { word, player } = this,
       found = word && follow(player.state, word);
     if (this.node.contains(document.activeElement))
-      ((found && player.stage.cells.at[found.block]?.g) ?? player.root).focus();
+      ((found && player.stage.cells.at[found.block]?.edge) ?? player.root).focus();
     this.turns += 1;
     this.word = null;
     this.node.hidden = true;

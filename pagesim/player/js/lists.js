@@ -8,7 +8,7 @@ import { plural, short } from "./text.js";
 const LABEL = 92,
   BACK = 48, // the room for a list's name, and for "bottom"
   MOST = 1024, // places that are remembered of blocks for which there is no room
-  BAR = 420; // the bar of blocks begins here
+  WAY = 62; // between tables and pools, where blocks are carried past
 
 /** Draw all lists; returns where the next row begins.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
@@ -51,12 +51,18 @@ function drawSharing({ under, layout, run }, state, y) {
       `${who} use ${plural(used, "block")}; without sharing they would use ${alone}`,
       `${who}: ${plural(used, "block")}; without sharing ${alone}`,
     ],
-    text = words.find((one) => layout.fits(one, layout.width - 2 * MARGIN) === "") ?? words[1];
-  under.text(several ? 2 * LABEL : MARGIN, several ? y - 5 : y + 4, text, "");
-  const each = Math.min((layout.width - MARGIN - BAR) / alone, 10),
-    boxes = (from, to) =>
-      Array.from({ length: to - from }, (_, i) => `M${BAR + (from + i) * each} ${y - 5}h${each - 2}v9h${2 - each}z`);
-  if (each < 4 || several) return;
+    isAside = !several && !layout.narrow,
+    end = isAside ? layout.left : layout.width - MARGIN,
+    text = words.find((one) => layout.fits(one, end - MARGIN) === "") ?? words[1];
+  under.text(several ? 2 * LABEL : MARGIN, several ? y - 5 : y - 4, text, "small");
+  const from = layout.left + WAY,
+    each = Math.min((layout.width - MARGIN - from) / alone, 10),
+    boxes = (first, to) =>
+      Array.from(
+        { length: to - first },
+        (_, i) => `M${from + (first + i) * each} ${y - 13}h${each - 2}v9h${2 - each}z`,
+      );
+  if (each < 4 || !isAside) return;
   under.path(boxes(0, used).join(""), "counted", "none", "var(--held)");
   under.path(boxes(used, alone).join(""), "counted saved");
 }

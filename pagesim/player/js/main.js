@@ -7,7 +7,7 @@
  * kernel that reads programs.js and kernel.js); beats.js, motion.js and ghosts.js show a step as it happens, and
  * controls.js knows what is shown; panel.js and stepper.js are what stands around the picture, input.js and walk.js
  * what a reader does with it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page
- * contains all of them as one script: bundle/player.js, made by `make web`.
+ * contains all of them as one script: bundle/player.txt, packed by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:

@@ -60,7 +60,9 @@ export class Rows {
       if (pattern) layer.path(field.outline(from, written), `${dim}over-color`, "none", pattern);
       layer.path(rest, `${dim}reserved`, "none", color);
       layer.path(rest, dim, "none", "url(#ps-hatch)");
-      const known = { role: "button", "aria-label": text, tabindex: this.requests.used ? -1 : 0, "data-block": from };
+      const size = state.blockSize,
+        called = `${nameText(name)}, slots ${from * size} to ${to * size - 1}, ${filled} filled`,
+        known = { role: "button", "aria-label": called, tabindex: this.requests.used ? -1 : 0, "data-block": from };
       this.requests.next({ d: field.outline(from, to), class: `${dim}ps-cell stretch`, ...known }, { seq: name });
       if (text.length * 7 < Math.min(ids.length, columns - (from % columns)) * w) {
         layer.text(x + 4, y + h / 2 + 4, text, `${dim}strong halo`);

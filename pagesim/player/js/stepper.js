@@ -2,7 +2,8 @@
 
 import { button, html } from "./html.js";
 
-const JUMP = 50; // steps of PageUp and PageDown
+const JUMP = 50, // steps of PageUp and PageDown
+  PLAY = "\u25b6 Play";
 
 export const isModified = (event) => event.ctrlKey || event.altKey || event.metaKey;
 
@@ -12,7 +13,7 @@ export function stepper(names, moves) {
     first = () => go(0),
     last = () => go(Infinity),
     put = (name, sign, words, click) => button(names + name, sign, words, click),
-    playButton = put("play", "", "play (Space)", play);
+    playButton = put("play", PLAY, "play (Space)", play);
   const slider = html("input", { type: "range", class: "ps-slider", min: 0, step: 1, input: () => go(+slider.value) });
   const keys = {
     ArrowRight: next,
@@ -34,7 +35,7 @@ export function stepper(names, moves) {
       slider,
     ],
     playing(on) {
-      playButton.textContent = on ? "\u25ae\u25ae Pause" : "\u25b6 Play";
+      playButton.textContent = on ? "\u25ae\u25ae Pause" : PLAY;
       playButton.setAttribute("aria-pressed", `${on}`);
     },
     /** Do what a key stands for, unless it is typed into a field or presses a button; `more` keys come first. */

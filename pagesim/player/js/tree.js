@@ -51,7 +51,7 @@ export function drawTree(stage, state, owners, event, changed, view) {
         name = ids.join(" "),
         whole = hit ? `${name}: ${words}` : words,
         text = words && layout.fits(whole, wide - 4) === "" ? whole : short(name, 5);
-      under.text(x + wide / 2, y + 12.5, text, `mid ${owner ? owner.ink : ""}`, hit);
+      under.text(x + wide / 2, y + 12.5, text, `mid cut ${owner ? owner.ink : ""}`, hit);
       if (ids.some((one) => changed.has(one))) over.rect(x - 2, y - 2, wide + 4, HIGH + 4, "frame hung");
       if (missed) over.path(`M${x - LINK / 2} ${y - 3}v${HIGH + 6}`, "candidate");
     }
