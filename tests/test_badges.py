@@ -36,7 +36,8 @@ def test_badges_lead_to_the_repository_that_they_were_made_for() -> None:
 def test_on_pypi_no_link_is_relative() -> None:
     whole = badges.with_whole_links(README, "ada/pages", "v1")
     assert not re.findall(r"\]\((?!https:)", whole)
-    assert "![" in whole and "(https://raw.githubusercontent.com/ada/pages/v1/figures/" in whole
+    assert not re.findall(r'src(?:set)?="(?!https:)', whole)
+    assert '"https://raw.githubusercontent.com/ada/pages/v1/figures/' in whole
     assert "(https://github.com/ada/pages/blob/v1/docs/install.md)" in whole
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FIRST = "notebooks/00_start_here.ipynb"
 PLACE = re.compile(r"(<!-- badges[^>]*-->\n).*?(<!-- /badges -->)", re.DOTALL)
+SOURCE = re.compile(r'(\bsrc(?:set)?=")(?!https?:)')
 LINK = re.compile(r"(!?)(\[[^]]*\])\((?!https?:|#)([^)]+)\)")
 
 
@@ -44,12 +45,14 @@ def with_badges(text: str, name: str, ref: str) -> str:
 def with_whole_links(text: str, name: str, ref: str) -> str:
     """The README with links that work outside the repository."""
 
+    pictures = f"https://raw.githubusercontent.com/{name}/{ref}"
+
     def whole(found: re.Match[str]) -> str:
         picture, title, path = found.groups()
-        site = "https://raw.githubusercontent.com" if picture else "https://github.com"
-        return f"{picture}{title}({site}/{name}{'' if picture else '/blob'}/{ref}/{path})"
+        site = pictures if picture else f"https://github.com/{name}/blob/{ref}"
+        return f"{picture}{title}({site}/{path})"
 
-    return LINK.sub(whole, text)
+    return SOURCE.sub(rf"\1{pictures}/", LINK.sub(whole, text))
 
 
 def _git(*words: str) -> str:

@@ -58,7 +58,8 @@ async def run(path: Path, timeout: float = 120.0) -> NotebookNode:
         start = {"cwd": str(path.resolve().parent), "env": child_environment(scratch)}
         where = f"{path.name}, starting the kernel"
         try:
-            async with client.async_setup_kernel(**start):
+            # Else nbclient leaves alive a kernel whose manager is not its own.
+            async with client.async_setup_kernel(cleanup_kc=True, **start):
                 for number, cell in enumerate(notebook.cells):
                     where = f"{path.name}, {place_of(number, cell)}"
                     await client.async_execute_cell(cell, number)
