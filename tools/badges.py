@@ -44,7 +44,6 @@ def with_badges(text: str, name: str, ref: str) -> str:
 
 def with_whole_links(text: str, name: str, ref: str) -> str:
     """The README with links that work outside the repository."""
-
     pictures = f"https://raw.githubusercontent.com/{name}/{ref}"
 
     def whole(found: re.Match[str]) -> str:
