@@ -191,7 +191,7 @@ def test_both_engines_on_one_page(shell: Shell, trace: Path, tmp_path: Path) -> 
     assert value["compared"]["block_size"] == 8
     assert value["page"] == str(page)
     both = page.read_text()
-    assert "paged" in both and "v1" in both
+    assert "vLLM V0" in both and "vLLM V1" in both
     for template in Document(both).texts["template"][:2]:
         header = json.loads(gzip.decompress(base64.b64decode(template)).split(b"\n")[0])
         assert header["clock"], "both can be kept in step by their clocks"

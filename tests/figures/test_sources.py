@@ -136,7 +136,7 @@ def test_block_sizes_of_runs_of_a_trace_and_of_the_paper(trace: Path) -> None:
     drawn = figures.block_size_sweep(runs)
     again = figures.block_size_sweep(trace, sizes=(4, 16), **LIMITS)
     assert figures.alt_text(drawn) == figures.alt_text(again)
-    assert "Percent of the cache's 640 slots on average" in shown(drawn)
+    assert "Percent of the cache's 640 slots without a token, on average" in shown(drawn)
     found = block_sizes((1, 16), n=50)
     assert "15,728" in " ".join(shown(figures.block_size_sweep(found)))
     with pytest.raises(UsageError, match="'max' has no block size"):

@@ -18,7 +18,7 @@ def opened(folder: Path, notebook: dict[str, Any], **options: Any) -> Any:
     """What JupyterLab gets for a notebook: its metadata, or None without its content."""
     from traitlets.config.loader import PyFileConfigLoader
 
-    config = PyFileConfigLoader("jupyter_server_config.py", str(ROOT / "tools" / "lab"))
+    config = PyFileConfigLoader("jupyter_server_config.py", str(ROOT / "pagesim" / "commands" / "jupyter"))
     contents = config.load_config().ServerApp.contents_manager_class(root_dir=str(folder))
     (folder / "a.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     content = asyncio.run(contents.get("a.ipynb", **options))["content"]

@@ -145,8 +145,8 @@ export class Player {
   /** Play the beats of the step that was made. */
   move() {
     const pace = this.timer ? this.speed : CLICK;
-    this.lasts = this.motion.play(this.motion.of(PACES[pace][1]), pace);
-    this.stage.kernel?.play(PACES[pace][0]);
+    this.lasts =
+      this.motion.play(this.motion.of(PACES[pace][1]), pace) || (this.stage.kernel?.play(PACES[pace][0]) ?? 0);
   }
 
   /** What led to the step that is shown. */

@@ -195,27 +195,29 @@ export class Kernel {
     }
   }
 
-  /** The pages are carried to the programs; then older bars shrink, where m has risen, and new ones rise. */
+  /** The pages are carried to the programs; then older bars shrink, where m has risen, and last new ones rise: each
+   * for so long. Returns how long all of it takes. */
   play(ms) {
-    if (still.matches || !ms) return;
-    const { ghosts } = this.stage,
-      delay = this.ways.length ? ms * 0.5 : 0,
-      timing = { duration: ms - delay, delay, fill: /** @type {FillMode} */ ("backwards"), easing: "ease-in-out" };
+    if (still.matches || !ms) return 0;
+    const { ghosts, layout } = this.stage,
+      { cell } = layout;
     for (const [key, { node, height }] of this.heights) {
-      const from = this.was.get(key)?.height ?? 0;
+      const old = this.was.get(key),
+        from = old?.height ?? 0,
+        timing = { duration: ms, delay: old ? ms : 2 * ms, fill: /** @type {FillMode} */ ("backwards") };
       if (from === height) continue;
-      this.running.push(node.animate({ transform: [`scaleY(${from / height})`, "scaleY(1)"] }, timing));
+      this.running.push(
+        node.animate({ transform: [`scaleY(${from / height})`, "scaleY(1)"] }, { ...timing, easing: "ease-in-out" }),
+      );
     }
-    for (const group of this.numbers.groups) this.running.push(group.animate({ opacity: [0, 0, 1] }, ms));
-    const { cell } = this.stage.layout;
-    ghosts.begin(ms * 0.55);
+    for (const group of this.numbers.groups) this.running.push(group.animate({ opacity: [0, 0, 1] }, 3 * ms));
+    ghosts.begin(ms);
     for (const { id, at, y } of this.ways) {
-      ghosts.fly(id, [
-        [at.x + cell.w / 2, at.y + cell.h / 2],
-        [this.film.x - 13, y],
-      ]);
+      const begin = [at.x + cell.w / 2, at.y + cell.h / 2];
+      ghosts.fly(id, [begin, [this.film.x - 13, y]]);
     }
     ghosts.end();
+    return 3 * ms;
   }
 
   /** Outline a program with its pages and table entries, or the programs that load a page. @param {Hit | null} hit */

@@ -64,7 +64,7 @@ function strips({ gpu, cpu, size, room, height, narrow, marks, several }) {
   const owners = narrow ? 86 : 72,
     before = STRIP.before + (several ? TAG : 0),
     behind = owners + (marks ? BADGE : 0);
-  const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1),
+  const most = Math.max(Math.floor((height + STRIP.gy) / (STRIP.h + STRIP.gy)), 1),
     columns = (count) => Math.ceil(count / most);
   const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
   const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - before - behind) / size);
@@ -172,16 +172,17 @@ function textureOf(gpu, cpu, room) {
 const listsOf = ({ header, inUse, programs }) =>
   programs.length ? [] : header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
 
-/** The height of what stands below tables and pools: what sharing saves, lists with ages, queues. @param {Run} run */
+/** Whether it is said since when the blocks of a list are in it: not of several groups, which leave no room, nor of
+ * the CPU. @param {Run} run */
+export const isAged = ({ header, groups }, list) =>
+  !groups.several && header.lists[list][1] !== "sorted" && !header.lists[list][0].startsWith(header.pool_names[1]);
+
+/** The height of the lists, and of the queues. @param {Run} run */
 function heightBelow(run) {
-  const { header, groups, perChunk, programs } = run,
-    lists = listsOf(run),
-    aged = lists.filter((i) => !groups.several && header.lists[i][1] !== "sorted"), // else there is no room
-    isShared = run.shares && !groups.several && !programs.length,
-    queues = header.queues.length + Number(run.updates) + Number(perChunk > 0);
-  return (
-    lists.length * LIST + aged.length * AGES + Number(isShared) * SHARED + (run.most.queued && queues * QUEUE + 6) + 8
-  );
+  const lists = listsOf(run),
+    aged = lists.filter((list) => isAged(run, list)),
+    queues = run.header.queues.length + Number(run.updates) + Number(run.perChunk > 0);
+  return lists.length * LIST + aged.length * AGES + (run.most.queued && queues * QUEUE + 6) + 8;
 }
 
 /** Upright is `narrow`: the pools stand below the tables. There is room for what another run needs, so that both
@@ -202,13 +203,14 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const contiguous = header.lists[0]?.[1] === "sorted";
   const isFilm = run.programs.length > 0,
     chains = isFilm ? 0 : greatest((one) => one.chains);
-  const below = greatest(heightBelow);
+  const lists = greatest(heightBelow),
+    below = lists + greatest((one) => Number(one.shares && !several && !one.programs.length) * SHARED);
   const legend = isFilm
     ? 0
     : narrow
       ? Math.max((132 * NARROW) / width, 64) + Number(chains > 0) * 16
       : ((header.caching || other.header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
+  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - lists - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && !isFilm && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;

@@ -1,7 +1,7 @@
 // The lists of blocks without owners, front first: which one is taken next, how long each has been free, what is
 // cached, what a hit took; above them what sharing saves.
 
-import { AGES, HEAD, LIST, MARGIN, SHARED } from "./layout.js";
+import { AGES, HEAD, LIST, MARGIN, SHARED, isAged } from "./layout.js";
 import { frame } from "./overlay.js";
 import { plural, short } from "./text.js";
 
@@ -29,7 +29,7 @@ export function drawLists(stage, state, changed, view) {
       const chips = ids.map((id) => ({ text: `${id}`, ids: [id] })),
         back = run.isStack(name) ? "bottom" : "back";
       drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next", back });
-      if (!run.groups.several) y += AGES;
+      if (isAged(run, number)) y += AGES;
     }
     if (!number && state.nullBlock !== null) {
       const text = layout.narrow || layout.per ? "is null" : "is the null block: it is never handed out";
@@ -116,7 +116,7 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
   if (!front) return;
   if (chips.length > 1) under.text(x + 5, y + 12, back, "muted small");
   if (stack && chips.length) under.path(`M${x} ${y - 1}v18`, "floor");
-  if (run.groups.several) ages.length = 0;
+  if (!isAged(run, number)) ages.length = 0;
   for (const age of ages) drawAge(stage, age, y);
   if (ages.length) under.text(MARGIN, y + 30, layout.narrow ? "steps ago" : "freed, steps ago", "small muted");
   places.set(null, x);
