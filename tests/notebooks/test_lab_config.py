@@ -18,7 +18,8 @@ def opened(folder: Path, notebook: dict[str, Any], **options: Any) -> Any:
     """What JupyterLab gets for a notebook: its metadata, or None without its content."""
     from traitlets.config.loader import PyFileConfigLoader
 
-    config = PyFileConfigLoader("jupyter_server_config.py", str(ROOT / "pagesim" / "commands" / "jupyter"))
+    folder_of_config = str(ROOT / "pagesim" / "commands" / "jupyter")
+    config = PyFileConfigLoader("jupyter_server_config.py", folder_of_config)
     contents = config.load_config().ServerApp.contents_manager_class(root_dir=str(folder))
     (folder / "a.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     content = asyncio.run(contents.get("a.ipynb", **options))["content"]
