@@ -169,7 +169,7 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     ),
     "kv_size": (
         lambda: figures.kv_size(["llama-3.1-8b", "deepseek-v3"]),
-        "3.1 8 128 32 8 32 2 128 3 68.6 61 576",
+        "3 68.6 61 576 3.1 8 128 32 8 32 2 128",
     ),
     "kv_groups": (
         lambda: figures.kv_groups(groups.size("gpt-oss-20b"), notes=["7 !"]),

@@ -50,7 +50,7 @@ const CELLS = [
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
-const STRIP = { h: 20, gy: 5, before: 22, detail: 3 },
+const STRIP = { h: 19, gy: 5, before: 22, detail: 3 },
   BADGE = 42,
   TAG = 20; // the letter of a block's group, between its id and its slots
 
@@ -118,7 +118,7 @@ function boxes({ gpu, cpu, full, room, height, between, stacked, several, per })
     }
     if (!best.g) continue;
     found = { ...PLAIN, ...cell, ...best };
-    if (best.rows * (cell.h + cell.gy) - cell.gy <= height) break;
+    if (best.rows * (cell.h + cell.gy) - Math.min(cell.gy, STRIP.gy) <= height) break;
   }
   return found;
 }
@@ -210,7 +210,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     : narrow
       ? Math.max((132 * NARROW) / width, 64) + Number(chains > 0) * 16
       : ((header.caching || other.header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
-  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - lists - legend;
+  const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !several && !contiguous && !isFilm && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
