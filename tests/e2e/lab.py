@@ -149,7 +149,9 @@ def _environment(folder: Path) -> dict[str, str]:
     own = {f"{kind}_DIR": str(folder / kind) for kind in kinds}
     own["IPYTHONDIR"] = str(folder / "ipython")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    teachers = {"JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "lab")}  # as `make lab` has it
+    teachers = {
+        "JUPYTER_CONFIG_PATH": str(ROOT / "pagesim" / "commands" / "jupyter")
+    }  # as `make lab` has it
     return os.environ | own | teachers | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
