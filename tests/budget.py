@@ -1,7 +1,7 @@
 """What the tests may cost: CPU seconds of all and of each file, as `make test` runs them.
 
-Machines differ, so a second here is what ``for i in range(20_000_000): pass`` takes. Whoever goes
-beyond the budget makes the run fail, and what is slow is named: cut examples, or move the long part
+Machines differ, so a second here is what ``for i in range(20_000_000): pass`` takes. What goes
+beyond the budget is named, and what goes far beyond it fails: cut examples, or move the long part
 to `make nightly`. Of files with many cases, `make test` runs a fifth: see `tests/thinned.py`.
 """
 
@@ -16,8 +16,9 @@ import pytest
 TOTAL, FILE = 360, 10
 """Seconds for all tests, and for one file of them."""
 
-NOISE = 1.5
-"""A busy machine measures so many times as much: all tests 316 and 447, one file 8 and 12."""
+NOISE = 2.5
+"""What a busy machine may measure instead: of the same tests 316 and 551 have been seen, and 8 and
+17 of one file. Beyond the budget a run says so; beyond so many times the budget it fails."""
 
 
 def used() -> float:
@@ -75,19 +76,19 @@ class Budget:
         result = yield
         # Workers have told what they used; as children they would count twice.
         self.all += time.process_time() if self.all else used()
-        if self.over() and session.exitstatus == pytest.ExitCode.OK:
+        if self.over(NOISE) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return result
 
-    def over(self) -> list[str]:
-        """What is beyond the budget, in words."""
+    def over(self, noise: float = 1) -> list[str]:
+        """What is beyond so many times the budget, in words."""
         slow = []
         for name, seconds in sorted(self.files.items()):
             cost = seconds / self.second
-            if cost > FILE * NOISE:
+            if cost > FILE * noise:
                 slow.append(f"{name}: {cost:.1f} s of {FILE}")
         total = self.all / self.second
-        return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL * NOISE)
+        return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL * noise)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("budget")

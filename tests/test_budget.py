@@ -11,7 +11,7 @@ TEST = """
 import time
 from tests import budget
 
-budget.FILE = 0.1
+budget.FILE = 0.05
 
 def test_it():
     end = time.process_time() + 0.2
@@ -41,6 +41,7 @@ def test_what_all_of_them_may_take() -> None:
     most = 2 * budget.NOISE * budget.FILE
     spent.files, spent.seconds = budget.Counter(a=most - 0.1, b=most + 0.1), [1.0, 3.0]
     spent.all = 2 * budget.NOISE * budget.TOTAL
-    assert [line.split(":")[0] for line in spent.over()] == ["b"]
+    assert [line.split(":")[0] for line in spent.over(budget.NOISE)] == ["b"]
     spent.all += 1
-    assert [line.split(":")[0] for line in spent.over()] == ["b", "all tests"]
+    assert [line.split(":")[0] for line in spent.over(budget.NOISE)] == ["b", "all tests"]
+    assert [line.split(":")[0] for line in spent.over()] == ["a", "b", "all tests"]
