@@ -29,7 +29,7 @@ def recordings() -> int:
 
 COUNTS = {
     r"(\d+) exercises that": lambda: len(exercises.all()),
-    r"has (\d+) of these": lambda: len(list(quirks.quirks())),
+    r"lists (\d+) of them": lambda: len(list(quirks.quirks())),
     r"further (\d+) pages": lambda: len(list((ROOT / "docs/questions").glob("[!R]*.md"))),
     r"recognize (\d+) typical": lambda: sum(len(one.wrong) for one in exercises.all()),
     r"with (\d+)\s+recordings": recordings,
