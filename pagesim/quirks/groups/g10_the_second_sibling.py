@@ -6,7 +6,7 @@ Of several prompts with a common beginning, the second one still finds nothing, 
 one finds this beginning.
 
 ## Expected
-Three prompts share their first 16 tokens. The first is computed, the second and the third find 16
+Three prompts share their first 16 tokens. The first is computed; the second and the third find 16
 tokens.
 
 ## What happens
@@ -20,7 +20,7 @@ every request with this beginning finds it.
 
 ## What to do
 After a restart, send a shared system prompt twice with different endings. In a benchmark, do not
-count the first two requests of each prefix.
+count the first two requests with each prefix.
 
 ## Threads
 * [vllm#45238](https://github.com/vllm-project/vllm/issues/45238): with states in place of windows,

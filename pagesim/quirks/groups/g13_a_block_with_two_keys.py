@@ -10,8 +10,8 @@ A block has one key: the hash of all tokens up to its end.
 ## What happens
 The prompt has 13 tokens, so it ends inside the second block of full attention. Three more tokens
 fill this block. It now has the key of 16 tokens, and beside it that of 12: the last multiple of 4
-before the prompt's last token. If its content is evicted while the request still uses it, and is
-cached again, the key of 12 tokens is the only one.
+before the prompt's last token. The content of the block may be evicted from the cache while the
+request still uses the block. When it is cached again, it has only the key of 12 tokens.
 
 ## Why
 Hashes are computed for the smallest block size, 4 here. The extra key marks the end of the prompt,

@@ -16,7 +16,7 @@ A token needs a slot in every group or in none: its keys must be written in all 
 adds up what all groups need before it takes the first block.
 
 ## What to do
-Count in steps of as many blocks as there are groups. With 7 groups, up to 6 free blocks are of no
+Count free blocks in multiples of the number of groups. With 7 groups, up to 6 free blocks are of no
 use to a request whose blocks are full; in a pool of thousands this does not matter.
 
 ## Threads

@@ -9,18 +9,18 @@ find nothing.
 24 tokens were computed. Prompts that begin with the same 20, 12 or 8 tokens find them.
 
 ## What happens
-Computed in one chunk, the prompt is found at 24 tokens or not at all: 20, 12 and 8 shared tokens
-find nothing. Computed in chunks of 4, all of them are found.
+If the prompt is computed in one chunk, it is found at 24 tokens or not at all: a prompt that shares
+20, 12 or 8 tokens finds nothing. In chunks of 4, all shared tokens are found.
 
 ## Why
 Full attention has a block for every 4 tokens. A state exists only where a step ended, and a hit
 needs the state at exactly its end. One chunk leaves one state. Under load, prompts are cut into
 chunks because they share the budget of a step, and then there are states in between, by accident.
 This scene keeps all of them (`retention_interval=None`). By default only the state before the end
-of a prompt is kept, as for windows (g09), so that even short chunks do not help.
+of a prompt is kept, as for windows (g09), so even short chunks do not help.
 
 ## What to do
-Have a state stored at the end of what prompts share: send the shared beginning alone first. Or let
+Make vLLM store a state where the shared part ends: send the shared beginning alone first. Or let
 three requests with the same beginning come: the second one leaves a state there (g10). A
 `--prefix-cache-retention-interval` keeps more states, but only where chunks end.
 

@@ -17,8 +17,8 @@ each.
 ## Why
 All tokens of a step are computed side by side, layer by layer: keys that one request writes can be
 read by the other in the same layer. A state is written at the end of the chunk, so the second
-request must not begin from it in the same step. To make it wait, the manager says that it needs
-more blocks than there are.
+request must not begin from it in the same step. To make it wait, the manager reports that the
+request needs more blocks than there are.
 
 ## What to do
 Nothing: one step of waiting is cheaper than 12 tokens computed twice.

@@ -9,8 +9,8 @@ For a model with windows, the concurrency that vLLM logs falls when a step may c
 
 ## What happens
 For Gemma 3 12B in 20 GiB, and requests of 32,768 tokens, vLLM logs 6.80x with 2,048 tokens a step.
-With asynchronous scheduling it is 5.61x, with 8,192 tokens a step 2.73x, and with 16,384 it is
-1.67x. The number of blocks is always 20,480.
+With asynchronous scheduling it logs 5.61x; with 8,192 tokens a step, it logs 2.73x, and with 16,384
+tokens, 1.67x. The number of blocks is always 20,480.
 
 ## Why
 A window gives its old blocks back only when a step is over. So a request may hold blocks for its

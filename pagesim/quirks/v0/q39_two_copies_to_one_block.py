@@ -11,12 +11,12 @@ Every copy of a step has a destination of its own, so they can be made in any or
 `a` shares two blocks with its fork: block 2, which holds two tokens, and block 3, which is reserved
 for lookahead slots. `a` writes three tokens. For the first two, block 2 is copied to block 4. Now
 this block is full, and its content is cached already, in block 1. So `a` takes block 1, and gives
-block 4 back. For the third token block 3 must be copied, and block 4 is free: it is copied there.
-The list of copies says 2 to 4, then 3 to 4.
+block 4 back. For the third token, block 3 must be copied. Block 4 is free again, so block 3 is
+copied there. The list of copies says 2 to 4, then 3 to 4.
 
 ## Why
-The list of copies is written as the blocks are taken. That the first copy is not needed any more is
-known only later, and nobody takes it off the list.
+The list of copies is written as the blocks are taken. Only later does it turn out that the first
+copy is not needed, and nobody takes it off the list.
 
 ## What to do
 Copy in the order of the list, one after the other. A kernel that copies all pairs at once must keep

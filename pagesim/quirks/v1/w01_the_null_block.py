@@ -18,7 +18,7 @@ as those behind a sliding window. V1 takes it out of the pool at the start, whet
 window or not. V0 makes a null block only when a window needs one (q36).
 
 ## What to do
-When you choose the number of blocks yourself (`num_gpu_blocks_override`), count one block more than
+When you choose the number of blocks yourself (`num_gpu_blocks_override`), allow one block more than
 `max_model_len` needs. Otherwise the server does not start.
 
 ## Threads

@@ -20,8 +20,8 @@ which was off by default.
 ## What to do
 Leave prefix caching on: it makes a preemption cheap. vLLM counts these hits apart
 (`preempted_hits`): leave them out of a hit rate, because they say nothing about your prompts. The
-rate in the log is that of the tokens of the last 1,000 requests. Before September 2025 (vllm#25787)
-these hits were counted in.
+hit rate in the log is the share of tokens found, over the last 1,000 requests. Before September
+2025 (vllm#25787) these hits were included.
 
 ## Threads
 * [vllm#25780](https://github.com/vllm-project/vllm/issues/25780): a hit rate of 32 % for random

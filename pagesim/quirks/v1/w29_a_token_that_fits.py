@@ -14,7 +14,7 @@ preempts `b`.
 
 ## Why
 V1 asks for the blocks that a token really needs, and here that is none. V0 counts one block for
-every sequence that runs, and preempts `b` already in the second step (q31).
+every sequence that runs, and preempts `b` as early as the second step (q31).
 
 ## What to do
 Nothing. A usage of 100 % is not yet a shortage.
