@@ -9,6 +9,7 @@ Which file answers which question, from the top down::
     scheduler, step               Who computes how many tokens in the next step? Who is preempted?
     request_queue                 Who waits, and in which order?
     request                       What is a request, and when is a block of its tokens hashed?
+    in_flight                     How far is a request while the outputs of its steps are not known?
     kv_cache_manager              Is there room for a request's next tokens? What has it found?
     kv_cache_coordinator          What does this mean in each group? Where do all groups agree?
     single_type_kv_cache_manager  Which blocks does one group need, find, cache and drop?
@@ -24,7 +25,7 @@ Which file answers which question, from the top down::
     offload, transfers            Which chunks does the CPU keep as well? Who copies them?
     …_guards, starvation          What makes no sense? Why does a request wait forever?
     serve                         Who calls the scheduler, step after step?
-    state                         What does a recording see of all this?
+    state, scheduler_notes        What does a recording see of all this?
 
 Begin with ``get_computed_blocks`` and ``allocate_slots`` of ``KVCacheManager``, which call most of
 what is below. With one group of full attention, only ``UnitaryKVCacheCoordinator`` and

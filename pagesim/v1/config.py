@@ -95,3 +95,21 @@ class SchedulerConfig:
             )
         longest = 0 if self.enable_chunked_prefill else self.max_model_len
         check_token_budget(self.max_num_batched_tokens, self.max_num_seqs, longest)
+
+    @property
+    def max_tokens_in_flight(self) -> int:
+        """The most tokens of all steps whose output is not known."""
+        return self.max_num_batched_tokens * (2 if self.async_scheduling else 1)
+
+    @property
+    def max_chunk(self) -> int:
+        """The most tokens that a step computes of a prompt that shares it with others."""
+        most = self.max_num_batched_tokens
+        return min(most, self.long_prefill_token_threshold or most)
+
+    def threshold_among(self, num_requests: int) -> int:
+        """The most tokens of a step for one of so many unfinished requests; 0 is no limit."""
+        threshold = self.long_prefill_token_threshold
+        if threshold and self.long_prefill_token_threshold_adaptive:
+            threshold = max(threshold, self.max_num_batched_tokens // max(num_requests, 1))
+        return threshold if num_requests > 1 else 0

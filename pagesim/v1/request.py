@@ -233,3 +233,14 @@ def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool
     elif request.num_tokens >= max_model_len or request.num_output_tokens >= request.max_tokens:
         request.status = RequestStatus.FINISHED_LENGTH_CAPPED
     return request.is_finished()
+
+
+def append_until_stop(request: Request, sampled: Iterable[int], max_model_len: int) -> list[int]:
+    """Add sampled tokens up to the one with which the request ends; returns what was added."""
+    new: list[int] = []
+    for token in sampled:
+        request.append_output_token_ids(token)
+        new.append(token)
+        if check_stop(request, token, max_model_len):
+            break
+    return new

@@ -1,4 +1,4 @@
-"""Checks of what a step is said to have sampled, before any of it is believed.
+"""Checks of what a scheduler is given: requests, and what a step is said to have sampled.
 
 vLLM takes any output, even of a step that is known already, or that was never scheduled. What it
 asserts is refused here.
@@ -7,10 +7,10 @@ asserts is refused here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import chain
 
-from pagesim.checks import misfit
+from pagesim.checks import check_new_request, misfit
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.config import SchedulerConfig
@@ -18,7 +18,23 @@ from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.offload.connector import OffloadingConnector
 from pagesim.v1.offload.remote import ModelRunnerOutput, RemoteKVs
 from pagesim.v1.output import SchedulerOutput
-from pagesim.v1.request import Request, check_tokens
+from pagesim.v1.request import Request, RequestStatus, check_block_size, check_tokens
+
+
+def check_new(request: Request, known: Container[Name], block_size: int) -> None:
+    """TypeError or UsageError unless a request is new, not empty, and fits the cache."""
+    name = f"request {request.request_id!r}"
+    if request.request_id in known:
+        raise UsageError(f"the scheduler already has {name}: give each request a unique id")
+    check_new_request(name, request.status, RequestStatus.WAITING, request.num_tokens)
+    check_block_size(request, block_size)
+    check_tokens(f"the tokens of {name}", request.all_token_ids)
+
+
+def check_finished(status: object) -> None:
+    """UsageError unless this is the status of a finished request."""
+    if not (isinstance(status, RequestStatus) and RequestStatus.is_finished(status)):
+        raise UsageError(f"finished_status must be a finished one, not {status!r}")
 
 
 def check_made_by_hand(output: SchedulerOutput) -> None:

@@ -89,11 +89,16 @@ def read_pool(
     )
 
 
+def first_table(request_id: Name, num_groups: int) -> Name:
+    """The first table of a request: of the same name, unless there are several groups."""
+    return table_name(request_id, 0) if num_groups > 1 else request_id
+
+
 def with_queues(state: State, queues: Mapping[str, Iterable[Request]]) -> State:
     """A state with the requests in a scheduler's queues; a request is its own first sequence."""
     order = {name: tuple(each.request_id for each in queue) for name, queue in queues.items()}
     requests: dict[Name, Name] = {
-        request: table_name(request, 0) if state.groups else request
+        request: first_table(request, len(state.groups))
         for queue in order.values()
         for request in queue
     }

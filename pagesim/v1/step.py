@@ -41,11 +41,16 @@ class Step:
             self.running.remove(request)
             self.budget += self.num_tokens.pop(request.request_id)
 
-    def limit(self, num_tokens: int) -> int:
-        """How many of ``num_tokens`` a request may compute."""
+    def limit(self, num_tokens: int, may_be_cut: bool = True) -> int:
+        """How many of ``num_tokens`` a request may compute; if they must not be cut, all or 0.
+
+        The threshold cuts them nevertheless.
+        """
         if 0 < self.threshold < num_tokens:
             num_tokens = self.threshold
-        return min(num_tokens, self.budget)
+        if num_tokens > self.budget:
+            return self.budget if may_be_cut else 0
+        return num_tokens
 
     def output(self, preempted_req_ids: set[Name], finished_req_ids: set[Name]) -> SchedulerOutput:
         """What the workers are told of the step."""

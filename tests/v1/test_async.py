@@ -1,4 +1,6 @@
-"""Steps in flight: a preempted request whose output from before is still to come."""
+"""Steps in flight: what they sample for a request preempted meanwhile, and the room they need."""
+
+import pytest
 
 from pagesim.story import Engine
 from pagesim.v1 import Request, RequestStatus
@@ -68,3 +70,15 @@ def test_once_discarded_output_is_drained_the_next_stale_output_counts_again() -
     scheduler._preempt_request(scheduler.running.pop())
     scheduler.update_from_output(output, {"b": [7]})
     assert b.num_tokens == 8
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_window_needs_room_for_every_step_in_flight(is_async: bool) -> None:
+    """Of 8 tokens and 8 a step, it is 5 blocks for one step in flight, and 7 for two; 6 are free.
+
+    The blocks behind the window are free only when the output of the step is known.
+    """
+    limits = {"max_num_batched_tokens": 8, "async_scheduling": is_async}
+    engine = Engine("v1", gpu_blocks=7, sliding_window=8, **limits)
+    engine.add("a", 40)
+    assert engine.step() == ({} if is_async else {"a": 8})

@@ -14,10 +14,12 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pagesim.journal import event
 from pagesim.journal.effects import Name
 from pagesim.v1.config import SchedulerConfig
-from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.kv_cache_manager import KVCacheManager, request_id_of
 from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.offload.config import OffloadingConfig
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.single_type_kv_cache_manager import cdiv
 
@@ -39,15 +41,20 @@ class ModelRunnerOutput:
     invalid: Collection[int] = frozenset()
 
 
+NO_COPIES = ModelRunnerOutput({})
+"""The report of a step during which no copy has ended."""
+
+
 class RemoteKVs:
     """The requests with blocks that were, are or will be filled by a load."""
 
     def __init__(
-        self, config: SchedulerConfig, manager: KVCacheManager, recomputes: bool = False
+        self, config: SchedulerConfig, manager: KVCacheManager, tier: OffloadingConfig | None
     ) -> None:
         self.config = config
         self.manager = manager
-        self.recomputes = recomputes
+        self.journal = manager.journal
+        self.recomputes = tier is not None and tier.kv_load_failure_policy == "recompute"
         """Whether a request whose load has failed computes the rest; otherwise it ends."""
         self.arrived: set[Name] = set()
         """Whose load has ended: the next step promotes them."""
@@ -71,14 +78,13 @@ class RemoteKVs:
             reserved += max(cdiv(min(request.num_tokens, longest), size) - held, 0)
         return reserved
 
-    def promote(self, request: Request) -> bool:
-        """Let a request whose load has ended go on; False if it has not ended.
+    @event(request_id_of, queues=True)
+    def promote(self, request: Request) -> None:
+        """Let a request whose load has ended go on.
 
         If all its tokens were loaded, the last is computed again: the next one is sampled from it.
         """
         name = request.request_id
-        if name not in self.arrived:
-            return False
         self.arrived.remove(name)
         if name in self.failed and not request.num_computed_tokens:
             self.manager.free(request)
@@ -89,7 +95,11 @@ class RemoteKVs:
             request.num_computed_tokens -= 1
         was_preempted = request.num_preemptions > 0
         request.status = RequestStatus.PREEMPTED if was_preempted else RequestStatus.WAITING
-        return True
+
+    @staticmethod
+    def holds_blocks(request: Request) -> bool:
+        """Whether a request that waits has blocks: it loads, or has loaded."""
+        return request.status is LOADING or request.num_computed_tokens > 0
 
     # -- freeing ---------------------------------------------------------------------------------
 
@@ -124,7 +134,16 @@ class RemoteKVs:
         while self._deferred and self._deferred[0][0] <= self._num_processed:
             self.manager.block_pool.free_blocks(self._deferred.popleft()[1])
 
-    # -- failed loads ----------------------------------------------------------------------------
+    # -- loads end -------------------------------------------------------------------------------
+
+    @event(request_id_of, queues=True)
+    def receive(self, request: Request) -> None:
+        """A load has ended: its request goes on in a later step, or its blocks are free at last."""
+        if request.is_finished():
+            self.free(request)
+        else:
+            self.manager.note_loaded(request)
+            self.arrived.add(request.request_id)
 
     def fail(self, waiting: Iterable[Request], invalid: Collection[int]) -> list[Request]:
         """Keep of each load what precedes its first failed block; returns the requests to end."""
