@@ -38,7 +38,7 @@ export function fromAddress(run) {
   const params = new URLSearchParams(location.hash.slice(1)),
     follow = params.get("follow"),
     count = (key) => {
-      const number = +(params.get(key) ?? NaN);
+      const number = +(params.get(key) || NaN);
       return isCount(number) ? number : null;
     };
   const block = /^block(\d+)$/.exec(follow ?? "");
