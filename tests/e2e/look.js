@@ -30,9 +30,9 @@ function boxes(css, ...texts) {
   });
 }
 
-// How large the letters of the smallest text of the pictures are, in pixels.
+// How large the letters of the smallest text of the pictures that are shown are, in pixels.
 function smallestText() {
-  return Math.min(...all(".ps-stage, .ps-curve").flatMap((picture) => {
+  return Math.min(...all(".ps-stage, .ps-curve").filter((one) => box(one).width).flatMap((picture) => {
     const scale = box(picture).width / picture.viewBox.baseVal.width;
     const texts = all("text", picture).filter((t) => t.textContent);
     return texts.map((t) => parseFloat(getComputedStyle(t).fontSize) * scale);

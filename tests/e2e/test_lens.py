@@ -238,6 +238,35 @@ def test_groups_have_three_beats_and_contiguous_memory_none(page: Page) -> None:
     assert not page.one(".ps-lens select").is_displayed()
 
 
+@pytest.mark.parametrize("moving", [True, False])
+def test_a_word_has_an_address(page: Page, moving: bool) -> None:
+    if moving:
+        page.moving()
+    page.show(speech(), address="step=2&follow=b&word=7")
+    page.until(AHEAD.replace("return ", "return 0 === "))
+    assert page.step == 2 and count(page.js(SUMS)[0]) == [7]
+    assert "fathers" in str(page.one(".ps-lens").get_attribute("aria-label"))
+    for nonsense in (
+        "word=7",
+        "follow=b",
+        "follow=b&word=",
+        "follow=b&word=99",
+        "follow=b&word=2.5",
+    ):
+        page.open(page.files / "run.html", f"step=2&{nonsense}")
+        assert not page.js(OPEN), nonsense
+    assert page.console() == []
+
+
+def test_the_address_of_a_block_has_no_word(page: Page) -> None:
+    made = story()
+    made.arrive(WORDS, name=3)
+    page.show(made.run, address="step=2&follow=s3&word=1")
+    assert page.js(OPEN)
+    page.open(page.files / "run.html", "step=2&follow=block3&word=1")
+    assert not page.js(OPEN)
+
+
 def test_a_prediction_is_not_the_lens(page: Page) -> None:
     page.show(speech(), 1)
     page.click("predict")

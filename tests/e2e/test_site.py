@@ -3,6 +3,7 @@
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,59 @@ def test_the_first_page_runs_and_stops_for_the_reader(page: Page, folder: Path) 
         page.js("arguments[0].scrollIntoView({block: 'center'})", tile)
         page.driver.switch_to.frame(tile.find_element("css selector", "iframe"))
         page.ready().top()
+
+
+def enter(page: Page, tile: Any) -> None:
+    """Go into the player of a tile, when it has its document."""
+    page.js("arguments[0].scrollIntoView({block: 'center'})", tile)
+    frame = tile.find_element("css selector", "iframe")
+    page.until("return arguments[0].contentDocument?.querySelector('[data-mounted]')", frame)
+    page.driver.switch_to.frame(frame)
+
+
+def test_each_tile_plays_and_can_be_read(page: Page, folder: Path) -> None:
+    for width in (360, 600, 932, 1400):
+        page.size(width, 900)
+        visit(page, folder / "index.html")
+        for tile in page.all(".tile"):
+            enter(page, tile)
+            page.until("return document.adoptedStyleSheets.length > 0")
+            assert page.look("smallestText") >= 11, (width, tile.get_attribute("data-show"))
+            assert page.step < page.js("return pagesimPlayer.steps")
+            page.top()
+    page.moving()
+    visit(page, folder / "index.html")
+    for tile in page.all(".tile"):
+        enter(page, tile)
+        page.until("return pagesimPlayer.step > 1")
+        page.top()
+
+
+def test_follow_one_word(page: Page, folder: Path) -> None:
+    """Its button opens the lens, on a page that leads back."""
+    visit(page, folder / "index.html")
+    page.one(".go a").click()
+    page.wait(".ps-lens:not([hidden]) li:last-child:not(.ahead)")
+    assert page.look("traced") == 3
+    page.one('header a[href$="index.html"]').click()
+    page.until("return location.pathname.endsWith('/index.html')")
+    assert page.one("h1").is_displayed() and page.console() == []
+
+
+@pytest.mark.parametrize("name", ["when", "where", "who"])
+def test_the_player_of_a_tile_fits_every_window(page: Page, folder: Path, name: str) -> None:
+    for width in (360, 768, 1400):
+        page.size(width, 900)
+        visit(page, folder / f"live/{name}.html")
+        page.ready()
+        assert page.js("return document.documentElement.scrollWidth") == width
+        assert page.look("smallestText") >= 11 and page.look("overlaps") == []
+        for dark in (False, True):
+            page.dark(dark)
+            page.themed("dark" if dark else "light")
+            links = [text for text in page.look("textsOfPage") if text[0] in page.text("header")]
+            assert links and all(contrast(ink, ground) >= 4.5 for _, ink, ground in links)
+    assert page.console() == []
 
 
 def test_nothing_moves_for_a_reader_who_wants_no_motion(page: Page, folder: Path) -> None:

@@ -1,7 +1,11 @@
 """The site's pages, read without a browser: what is in them, and nothing from elsewhere."""
 
+import base64
+import gzip
+import importlib.util
 import itertools
 import re
+import sys
 from html import unescape
 from pathlib import Path
 
@@ -14,7 +18,7 @@ from pagesim.player.page import packed_script
 from tests.documents import Document
 from tests.notebooks.chapters import markdown
 from tools.course import NOTEBOOKS, site
-from tools.course.book import chapters, landing, page, pictures, players, predictions, search
+from tools.course.book import chapters, landing, page, pictures, players, predictions, search, tiles
 
 pytestmark = pytest.mark.ch00
 
@@ -222,10 +226,31 @@ def test_the_first_page_has_the_race_and_every_chapter(monkeypatch: pytest.Monke
     assert all(f'href="{each.name}.html"' in made.body for each in known)
     hero = made.body[made.body.index('<div class="lead">') : made.body.index('<div class="race">')]
     assert len(Document(hero).texts) and len(re.sub(r"<[^>]+>", " ", hero).split()) < 60
-    assert {f"live/{name}.html" for name in ("when", "where", "who")} <= set(made.extra)
+    for name in landing.TILES:
+        live = Document(made.extra[f"live/{name}.html"])
+        assert {"../index.html", f"../{known[int(tiles.READ_IN[name])].name}.html"} <= {
+            attrs["href"] for tag, attrs in live.tags if tag == "a"
+        }
+        heads = [attrs for tag, attrs in live.tags if tag in ("meta", "link")]
+        assert any(it.get("name") == "description" and it["content"] for it in heads)
+        assert any(it.get("rel") == "icon" and "svg" in str(it["href"]) for it in heads)
     assert f"{landing.facts()[0][0]} recordings" in (NOTEBOOKS.parent / "README.md").read_text(
         "utf-8"
     )
+
+
+def test_a_tile_shows_the_kernel_also_where_none_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own film, or else the one that a chapter shows."""
+    known = [site.read(path) for path in PATHS if path.stem.startswith(("04", "13"))]
+    run = landing.race()["paged"]
+    own = tiles.shown(known, run)["who"]
+    monkeypatch.setitem(sys.modules, "torch", None)
+    chapters = tiles.shown(known, run)["who"]
+    assert own != chapters or importlib.util.find_spec("triton") is None
+    for frame in (own, chapters):
+        text = tiles.alone("who", frame, "Who: reads", known)
+        (packed,) = re.findall(r'class="pagesim-timeline">([^<]+)<', text)
+        assert b'"reads":' in gzip.decompress(base64.b64decode(packed))
 
 
 def test_the_sweep_shows_what_pages_are_for() -> None:

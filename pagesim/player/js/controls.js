@@ -62,6 +62,8 @@ export class Player {
     if (asked.follow) this.select(asked.follow);
     this.go(Math.min(asked.step ?? (isCount(kept.step) ? kept.step : begin), run.steps));
     this.untouched = true;
+    if (asked.follow?.kind === "seq" && asked.word !== null)
+      this.lens.open({ name: asked.follow.value, position: asked.word });
   }
 
   /** Draw the picture for the available width. */

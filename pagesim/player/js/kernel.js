@@ -34,7 +34,8 @@ export class Kernel {
     const { stage, film, layer } = this,
       { narrow, width } = stage.layout,
       { x, number, label } = film,
-      right = width - MARGIN;
+      right = width - MARGIN,
+      isTight = narrow || right - 2 * number - x - label < 180;
     for (const one of this.running) one.cancel();
     this.was = this.heights;
     this.heights = new Map();
@@ -43,7 +44,7 @@ export class Kernel {
     layer.text(
       narrow ? x : x + label,
       top,
-      narrow ? "weights so far" : "weights so far: a full bar is 1",
+      isTight ? "weights so far" : "weights so far: a full bar is 1",
       "small muted",
     );
     layer.text(right - 2 * number, top, narrow ? "m" : "m: largest", "small muted");

@@ -33,15 +33,19 @@ export function fullScreenButton(root) {
   return node;
 }
 
-/** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. @param {Run} run */
+/** What `#step=14&follow=s1&word=7` asks for: {step, follow, word}, each null if missing. @param {Run} run */
 export function fromAddress(run) {
-  const params = new URLSearchParams(location.hash.slice(1));
-  const step = params.get("step"),
-    follow = params.get("follow");
+  const params = new URLSearchParams(location.hash.slice(1)),
+    follow = params.get("follow"),
+    count = (key) => {
+      const number = +(params.get(key) || NaN);
+      return isCount(number) ? number : null;
+    };
   const block = /^block(\d+)$/.exec(follow ?? "");
   const name = [...run.places.keys()].find((one) => `${one}` === follow || `s${one}` === follow);
   return {
-    step: step !== null && isCount(+step) ? +step : null,
+    step: count("step"),
+    word: count("word"),
     follow:
       name !== undefined
         ? { kind: "seq", value: name }

@@ -1,7 +1,6 @@
 """The first page: the race, three live tiles, a sweep, the course as a path, and why."""
 
 import base64
-import html
 import json
 import re
 
@@ -9,15 +8,22 @@ import pagesim
 from pagesim.simulation import Limits, Simulation
 from pagesim.workload import Request, gamma
 from tools.course import ROOT
-from tools.course.book import markup, navigation
-from tools.course.book.chapters import PLAYER, Chapter, output_html
+from tools.course.book import markup, navigation, tiles
+from tools.course.book.chapters import Chapter, output_html
 from tools.course.book.page import Page
 
 SIDES = {"max": "One region for each request", "paged": "Pages of 16 tokens"}
+TILES = {
+    "when": ("When", "Who waits, who runs, who is sent away: a line for each request."),
+    "where": ("Where", "From a word through the block table to its slot in memory."),
+    "who": (
+        "Who reads",
+        "A GPU kernel at work: each program loads its sequence's blocks, one by one.",
+    ),
+}
 MEMORY, ANSWERS, BLOCKS = (3, 6, 12), (100, 300, 800), (1, 16, 256, 0)
 """The sweep: GiB, tokens of the mean answer, tokens of a block (0: one region for each request)."""
 REQUESTS, PROMPT, SPREAD = 160, 160, 0.8
-_SRCDOC = re.compile(r"srcdoc='([^']*)'")
 _STILL = re.compile(r'src="data:image/svg\+xml;base64,([\w+/=]+)"')
 
 
@@ -85,15 +91,11 @@ def page(chapters: list[Chapter]) -> Page:
     """The page, and the three players that its tiles open."""
     runs = race()
     both = pagesim.compare(runs["max"], runs["paged"], (SIDES["max"], SIDES["paged"]))
-    shown = {
-        "when": _when(runs["paged"]),
-        "where": _player(chapters, "04", "figure8-player"),
-        "who": _player(chapters, "16", "look-player"),
-    }
+    shown = tiles.shown(chapters, runs["paged"])
     body = markup.page(
         "landing.html",
         race=both._repr_html_(),
-        tiles=shown,
+        tiles=[(name, *TILES[name], shown[name]) for name in TILES],
         sweep=json.dumps(sweep()),
         choices={"block": BLOCKS, "gib": MEMORY, "answer": ANSWERS},
         parts=navigation.by_part(chapters),
@@ -105,7 +107,11 @@ def page(chapters: list[Chapter]) -> Page:
             if _thumb(chapter)
         },
     )
-    extra = {f"live/{name}.html": _document(frame) for name, frame in shown.items() if frame}
+    extra = {
+        f"live/{name}.html": tiles.alone(name, frame, ": ".join(TILES[name]), chapters)
+        for name, frame in shown.items()
+        if frame
+    }
     extra |= {
         f"assets/thumbs/{chapter.name}.svg": _thumb(chapter)
         for chapter in chapters
@@ -114,27 +120,6 @@ def page(chapters: list[Chapter]) -> Page:
     return Page(
         "index.html", "pagesim: watch a language model's memory", body, "", "", "home", extra=extra
     )
-
-
-def _when(run: Simulation) -> str:
-    assert run.timeline is not None
-    return run.timeline.annotate(title="Ten requests in pages of 16 tokens")._repr_html_()
-
-
-def _player(chapters: list[Chapter], number: str, cell_id: str) -> str:
-    """The player that a cell of a chapter shows; empty if there is none."""
-    for chapter in chapters:
-        for cell in chapter.notebook.cells:
-            if chapter.name.startswith(number) and cell.id == cell_id:
-                shown = [output_html(output) for output in cell.get("outputs", ())]
-                return next((each for each in shown if PLAYER in each), "")
-    return ""
-
-
-def _document(frame: str) -> str:
-    """The page inside a player's frame."""
-    found = _SRCDOC.search(frame)
-    return html.unescape(found[1]) if found else ""
 
 
 def _thumb(chapter: Chapter) -> str:

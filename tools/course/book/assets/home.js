@@ -1,18 +1,23 @@
 // The first page: a race that runs while it is seen, tiles that show one part of a player each, and a sweep.
 
-const REST = 2500, // milliseconds at the end of the race, before it begins again
-  PACE = 900; // milliseconds for a step in a tile
+const REST = 2500, // milliseconds at the end, before it begins again
+  LOOK = 900; // milliseconds from one look at what is seen to the next
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const hidden = (css) => `${css} { display: none !important; }`;
+const STAGE = hidden(".pagesim-player > :not(:has(.ps-stage), .ps-stage), .ps-curve, .ps-legend");
 /** What of a player is left out where it is shown small. */
 const SHOWN = {
   race: hidden(
     ".ps-race > h1, .ps-bar > :not([data-action=pair-play], .ps-slider, .ps-place), .ps-lines, .ps-differences",
   ),
-  when: hidden(".pagesim-player > :not(.ps-picture, :has(.ps-curve)), .ps-stage, .ps-legend"),
-  where: hidden(".pagesim-player > :not(:has(.ps-stage), .ps-stage), .ps-curve, .ps-legend"),
-  who: hidden(".pagesim-player > :not(:has(.ps-stage), .ps-stage), .ps-curve, .ps-legend"),
+  when: `${hidden(
+    ".pagesim-player > :not(.ps-picture, :has(.ps-curve)), .ps-stage, .ps-legend, .ps-when-head button",
+  )} .ps-when-head { padding-inline: 3px; }`,
+  where: STAGE,
+  who: STAGE,
 };
+/** How fast a tile plays: 1 is slow, 3 is fast. */
+const SPEED = { when: 3, where: 1, who: 1 };
 
 /** The document of a player's frame as soon as it has mounted. */
 function mounted(frame) {
@@ -26,46 +31,40 @@ function mounted(frame) {
   });
 }
 
-/** Show a part of it, and call `tick` again and again while a reader sees it and has not taken over. */
-async function show(frame, name, tick) {
+/** Show a part of it, and play it while a reader sees it and has not taken over. */
+async function show(frame, name) {
   const inside = await mounted(frame),
-    sheet = new frame.contentWindow.CSSStyleSheet();
+    { contentWindow: own } = frame,
+    sheet = new own.CSSStyleSheet();
   sheet.replaceSync(SHOWN[name]);
   inside.adoptedStyleSheets = [...inside.adoptedStyleSheets, sheet];
+  if (calm.matches) return;
+  inside.querySelector(`[data-action=speed-${SPEED[name]}]`)?.click();
+  const button = inside.querySelector(own.pagesimPair ? "[data-action=pair-play]" : "[data-action=play]"),
+    { dataset } = inside.querySelector("[data-mounted]"),
+    { steps } = own.pagesimPair ?? own.pagesimPlayer;
   let timer = 0,
-    taken = calm.matches;
+    over = 0; // milliseconds since its end
+  /** Play, and again some time after the end; stop where nobody looks. */
+  const look = (isSeen) => {
+    const ended = +dataset.step >= steps;
+    if (ended && isSeen) over += LOOK;
+    if ((button.getAttribute("aria-pressed") === "true") === isSeen || (ended && over <= REST)) return;
+    over = 0;
+    button.click();
+  };
   const watch = new IntersectionObserver(([{ isIntersecting }]) => {
     clearInterval(timer);
-    if (!taken) tick(inside, frame.contentWindow, isIntersecting);
-    if (isIntersecting && !taken) timer = setInterval(() => tick(inside, frame.contentWindow, true), PACE);
+    look(isIntersecting);
+    if (isIntersecting) timer = setInterval(look, LOOK, true);
   });
   for (const kind of ["pointerdown", "keydown"]) {
     inside.addEventListener(kind, () => {
-      taken = true;
       clearInterval(timer);
       watch.disconnect();
     });
   }
   watch.observe(frame);
-}
-
-/** Play the race, and again some time after its end; stop where nobody looks. */
-let over = 0;
-function race(inside, window, isSeen) {
-  const pair = inside.querySelector(".pagesim-pair"),
-    play = inside.querySelector("[data-action=pair-play]"),
-    plays = play.getAttribute("aria-pressed") === "true",
-    ended = +pair.dataset.step >= window.pagesimPair.steps;
-  if (ended && isSeen) over += PACE;
-  if (plays !== isSeen && (!ended || over > REST)) {
-    over = 0;
-    play.click();
-  }
-}
-
-/** One step on, from the last to the first. */
-function step(inside, { pagesimPlayer: player }, isSeen) {
-  if (isSeen && player) player.goto(player.step >= player.steps ? 0 : player.step + 1);
 }
 
 /** What a setting of the sweep has become. */
@@ -77,7 +76,7 @@ function sweep() {
     const chosen = new FormData(form),
       row = rows.find((one) => keys.every((key) => `${one[key]}` === chosen.get(key)));
     document.querySelector("[data-of=batch]").textContent = row.batch.toFixed(0);
-    document.querySelector("[data-of=token]").textContent = `${row.token.toFixed(0)} %`;
+    document.querySelector("[data-of=token]").textContent = `${row.token.toFixed(0)}\u00a0%`;
     for (const part of ["token", "reserved", "internal"]) {
       document.querySelector(`.bar .${part}`).style.width = `${row[part]}%`;
     }
@@ -88,8 +87,6 @@ function sweep() {
 
 addEventListener("DOMContentLoaded", () => {
   sweep();
-  show(document.querySelector(".race iframe"), "race", race);
-  for (const tile of document.querySelectorAll(".tile")) {
-    show(tile.querySelector("iframe"), tile.dataset.show, step);
-  }
+  show(document.querySelector(".race iframe"), "race");
+  for (const tile of document.querySelectorAll(".tile")) show(tile.querySelector("iframe"), tile.dataset.show);
 });
