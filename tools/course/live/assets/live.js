@@ -42,7 +42,10 @@ class Cell {
       root.append(this.stage);
     } else this.ran = this.original;
     this.editor.area.addEventListener("focus", wake);
-    python.heard.add(() => this.refresh());
+    python.heard.add(() => {
+      this.refresh();
+      this.catchUp();
+    });
     this.refresh();
   }
 
@@ -62,9 +65,10 @@ class Cell {
     this.refresh();
   }
 
-  /** Run what an earlier visit has left, unless it never ended. */
+  /** Run what an earlier visit has left, so that its picture is there; not what never ended. */
   catchUp() {
-    if (this.kind === "run" && python.state === "ready" && this.text !== this.ran && !this.past.stopped) this.run();
+    const isSeen = this.kind === "run" && !this.root.closest("[hidden]");
+    if (isSeen && python.state === "ready" && this.text !== this.ran && !this.past.stopped) this.run();
   }
 
   /** The buttons and the status line, as things are. */
@@ -105,15 +109,18 @@ class Cell {
       this.keep({ stopped: true });
     } else if (answer.broken) {
       this.said = `Python itself came to an end, and begins again. ${answer.broken}`;
+      this.keep({ stopped: true });
       replace();
     } else {
       this.ran = text;
       this.tell(answer);
       this.keep(answer.verdict?.right ? { right: true } : {});
-      if (answer.page) await show(this.stage, answer.page, Boolean(answer.problem));
-      else if (this.kind === "check") this.stage.replaceChildren();
       this.root.dataset.took = answer.took;
-      this.root.dataset.shown = performance.now() - begun;
+      if (answer.page) {
+        show(this.stage, answer.page, Boolean(answer.problem)).then(() => {
+          this.root.dataset.shown = performance.now() - begun;
+        });
+      } else if (this.kind === "check") this.stage.replaceChildren();
     }
     this.refresh();
   }

@@ -5,17 +5,22 @@ function mounted(frame) {
   return new Promise((done) => {
     const look = () => {
       if (frame.contentDocument?.querySelector("[data-mounted]")) done(frame);
-      else setTimeout(look, 8);
+      else if (frame.isConnected) setTimeout(look, 8);
     };
     look();
   });
 }
 
-/** Put a run in the place of the one before, at the same step; that one stays until this one is drawn. */
+/**
+ * Put a run in the place of the one before, at the same step; that one stays until this one is drawn.
+ * A player is drawn when it is near the window, so this may end much later.
+ */
 async function show(stage, page, atEnd) {
-  const step = stage.querySelector("iframe")?.contentWindow?.pagesimPlayer?.step,
+  stage.querySelectorAll(".coming").forEach((one) => one.remove());
+  const before = stage.querySelector("iframe"),
+    step = before?.contentWindow?.pagesimPlayer?.step,
     frame = make("iframe", {
-      class: "pagesim-frame coming",
+      class: `pagesim-frame${before ? " coming" : ""}`,
       title: "The run of your text",
       sandbox: "allow-scripts allow-same-origin allow-downloads",
     });

@@ -14,7 +14,7 @@ two = story.arrive(system + " Where is my glove", "two")
 one.leave()
 two.leave()
 
-last = story.arrive(system + " Who stole the tarts", "last")
-print("found:", last.num_cached_tokens, "tokens")
+last = story.arrive(system + " Who took my tarts", "last")
+print("tokens found:", last.num_cached_tokens)
 
 story.run
