@@ -191,6 +191,15 @@ def test_what_a_text_prints_is_text(live: Page) -> None:
     assert live.all(".said img, .said script") == []
 
 
+def test_the_policy_runs_no_other_script(live: Page) -> None:
+    live.js("""
+        const script = document.createElement("script");
+        script.textContent = "window.foreign = true";
+        document.head.append(script);""")
+    assert live.js("return window.foreign") is None
+    assert "Content Security Policy" in live.console()[0]
+
+
 def test_the_keyboard_indents_and_is_not_held(live: Page) -> None:
     from selenium.webdriver.common.keys import Keys
 
