@@ -189,6 +189,8 @@ def test_what_a_text_prints_is_text(live: Page) -> None:
     write(live, "print('<img src=x onerror=alert(1)><script>alert(2)</script>')\n1 / 0")
     assert "<img src=x onerror=alert(1)>" in run(live)
     assert live.all(".said img, .said script") == []
+    marked = live.one(".stage > div").get_attribute("class")
+    assert marked == "old", "there is no run of this text: the picture is of another"
 
 
 def test_the_policy_runs_no_other_script(live: Page) -> None:
@@ -247,7 +249,7 @@ def test_every_exercise_without_numpy_is_checked_here(live: Page, address: str) 
             assert check(each.number, each.solution) is True, each.number
             assert check(each.number, each.stub) is False, each.number
         elif not each.needs_triton:
-            assert "No module named" in str(check(each.number, each.stub)), each.number
+            assert check(each.number, each.solution) is not True, each.number
 
 
 @pytest.mark.parametrize("width", [360, 768, 1000, 1400, 1920])

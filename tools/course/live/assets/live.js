@@ -112,13 +112,14 @@ class Cell {
       this.keep({ stopped: true });
       replace();
     } else {
-      this.ran = text;
       this.tell(answer);
       this.keep(answer.verdict?.right ? { right: true } : {});
       this.root.dataset.took = answer.took;
       if (answer.page) {
         show(this.stage, answer.page, Boolean(answer.problem)).then(() => {
+          if (this.kind === "run") this.ran = text;
           this.root.dataset.shown = performance.now() - begun;
+          this.refresh();
         });
       } else if (this.kind === "check") this.stage.replaceChildren();
     }
@@ -142,7 +143,7 @@ class Cell {
       this.said = verdict.right ? "\u2713 Right." : verdict.tried ? "\u2717 Not right yet." : "It is not written yet.";
     } else {
       const ms = took < 10 ? took.toFixed(1) : took.toFixed(0);
-      this.said = page ? `The picture shows this text. It ran in ${ms} ms.` : "It made no run: name a story last.";
+      this.said = page ? `It ran in ${ms} ms.` : "It made no run: name a story last.";
     }
     this.output.replaceChildren(...parts);
   }
