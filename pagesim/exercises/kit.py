@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from operator import eq
 from random import Random as Random
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError as UsageError
 from pagesim.exercises.case import Case as Case
@@ -19,8 +17,14 @@ from pagesim.timeline.pair import compare as compare
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline as Timeline
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    Array = Any  # most exercises need no NumPy, and run where there is none: in a browser
+
 Cases = Iterator[Case]
-Array = np.ndarray[Any, Any]
 recorded = record
 """Named so because oracles have a keyword ``record``."""
 

@@ -28,7 +28,8 @@ def exercise(module: ModuleType) -> Exercise:
     for name in ("cases", "oracle", "why"):
         if not hasattr(module, name):
             raise malformed(module.__file__, 1, f"there is no function `{name}` below the page")
-    own = [f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__]
+    named = (each for name, each in vars(module).items() if name != "__annotate__")  # Python 3.14's
+    own = [f for f in named if getattr(f, "__module__", "") == module.__name__]
     functions = {f.__name__: f for f in filter(inspect.isfunction, own)}
     answer = _answer(module, next(iter(functions.values())))
     kernel = isinstance(answer, source.Cell)

@@ -54,14 +54,14 @@ def browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
-def start(profile: Path) -> WebDriver:
-    """A fresh headless browser that keeps a log of its console and of its network."""
+def start(profile: Path, *more: str) -> WebDriver:
+    """A fresh headless browser that logs its console and its network; ``more`` flags may follow."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
     options = webdriver.ChromeOptions()
     options.binary_location = browser() or ""
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, *more, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     # An explicit driver: selenium would ask the network for one.

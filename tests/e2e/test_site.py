@@ -15,7 +15,7 @@ CHAPTERS = sorted(NOTEBOOKS.glob("*.ipynb"))
 KINDS = (
     *("index", "museum/index", "museum/w08", "museum/g04", "questions/index", "exercises/ex05"),
     *("questions/block-boundary", "gallery/index", "reference/commands", "reference/pagesim.v1"),
-    *("docs/claims", "docs/terms", "docs/simulating"),
+    *("docs/claims", "docs/terms", "docs/simulating", "try"),
 )
 """A page of each kind, but chapters."""
 PAGES = [*KINDS, *(path.stem for path in CHAPTERS)]

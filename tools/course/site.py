@@ -33,6 +33,8 @@ from tools.course.book.markup import page as page
 from tools.course.book.page import Page, linked, relative
 from tools.course.book.pictures import legible
 from tools.course.book.players import Scripts
+from tools.course.live import files as live_files
+from tools.course.live import pages as live
 
 ASSETS = Path(__file__).parent / "book" / "assets"
 LONGEST = 155
@@ -43,6 +45,7 @@ _FIRST = re.compile(r"<p(?: class=\"lead\")?>(.*?)</p>", re.DOTALL)
 MAKERS: dict[str, Callable[[list[Chapter]], Iterable[Page]]] = {
     "home": lambda chapters: [landing.page(chapters)],
     "chapters": chapter_pages,
+    "try": lambda _: [live.page()],
     "exercises": lambda _: exercises.pages(),
     "museum": lambda _: museum.pages(),
     "documents": lambda _: documents.pages(),
@@ -115,6 +118,8 @@ def build(paths: list[Path], target: Path, kinds: Iterable[str] = MAKERS) -> lis
     for path in exercises.FOLDER.glob("*.ipynb"):
         shutil.copy2(path, target / "exercises")
     list(gallery.copy(target))
+    for name in live_files.SCRIPTS:
+        shutil.copy2(live_files.ASSETS / name, target / "assets")
     return [target / url for url in written]
 
 
@@ -151,6 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     size = sum(path.stat().st_size for path in options.output.rglob("*") if path.is_file())
     print(f"{options.output / 'index.html'}: {len(written)} pages, {size / 1e6:.0f} MB")
+    python = sum(live_files.copy(options.output).values())
+    print(f"Python for the pages: {python / 1e6:.0f} MB" if python else live_files.MISSING)
     wrong = broken(options.output)
     for line in wrong:
         print(f"leads nowhere: {line}", file=sys.stderr)

@@ -1,13 +1,21 @@
-"""The exercises on the site: to be read; the notebook beside each page is for working."""
+"""The exercises on the site: those that need no NumPy are checked there, the others are read."""
 
 import nbformat
 
 from tools.course import NOTEBOOKS
 from tools.course.book.markup import code, fold, markdown
 from tools.course.book.page import Page, first_line
+from tools.course.live import files
+from tools.course.live import pages as live
 
 FOLDER = NOTEBOOKS / "exercises"
 INDEX = "exercises/index.html"
+HOW = (
+    "Most of them you can solve here. For those that need NumPy or a kernel, open the notebook "
+    "with <code>make lab</code>."
+    if files.are_here()
+    else "Read them here; to solve them, open the notebook with <code>make lab</code>."
+)
 
 
 def pages() -> list[Page]:
@@ -27,6 +35,7 @@ def pages() -> list[Page]:
             "text",
             before,
             after,
+            policy=live.allowed(),
         )
         for before, (name, notebook), after in around
     ]
@@ -35,9 +44,8 @@ def pages() -> list[Page]:
         for name, title in titles.items()
     )
     words = (
-        "<h1>Exercises</h1><p>Each chapter has exercises that check themselves. Read them here; to "
-        "solve them, open the notebook with <code>make lab</code>. If a solution is wrong, "
-        "<code>check</code> shows the smallest case on which it fails.</p>"
+        f"<h1>Exercises</h1><p>Each chapter has exercises that check themselves. {HOW} If a "
+        "solution is wrong, you see the smallest case on which it fails.</p>"
     )
     return [Page(INDEX, "Exercises", f"{words}<ol start='0'>{items}</ol>", "", INDEX), *made]
 
@@ -48,13 +56,20 @@ def _count(notebook: nbformat.NotebookNode) -> str:
 
 
 def _body(name: str, notebook: nbformat.NotebookNode) -> str:
-    parts = [f'<p class="where">To be read. <a href="{name}.ipynb">The notebook</a> checks it.</p>']
+    link = f'<a href="{name}.ipynb">the notebook</a>'
+    parts = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             parts.append(markdown(cell.source))
         elif cell.id.startswith("answer"):
-            parts.append(code(cell.source))
+            number = cell.id.removeprefix("answer-").replace("-", ".")
+            if files.are_here() and number in live.CHECKED:
+                parts.append(live.exercise(number, cell.source))
+            else:
+                parts.append(code(cell.source))
+                parts.append(f'<p class="where">To be read here: {link} checks it.</p>')
         elif cell.id == "imports":
             parts.append(fold("The code that prepares this", code(cell.source)))
-    first, *rest = parts[1:]
-    return f'<div class="plain">{first}{parts[0]}{"".join(rest)}</div>'
+    first, *rest = parts
+    alive = live.KEYS if "data-live" in "".join(parts) else ""
+    return f'<div class="plain">{first}{alive}{"".join(rest)}</div>'

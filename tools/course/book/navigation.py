@@ -7,6 +7,7 @@ from tools.course import ROOT
 from tools.course.book import documents, exercises, gallery, museum, reference
 from tools.course.book.chapters import Chapter
 from tools.course.book.markup import markdown
+from tools.course.live import pages as live
 
 BOOK = ROOT / "docs/BOOK.md"
 _PART = re.compile(r"^\| \*\*(Part [^*]+)\*\*", re.MULTILINE)
@@ -29,6 +30,7 @@ def parts(chapters: list[Chapter]) -> list[Part]:
         Part(name, [(f"{c.name}.html", c.title) for c in some]) for name, some in by_part(chapters)
     ]
     practice = [
+        (live.TRY, "Try it"),
         (exercises.INDEX, "Exercises"),
         (museum.INDEX, "Museum of surprises"),
         (documents.QUESTIONS, "Questions people ask"),

@@ -30,6 +30,8 @@ class Page:
     """The neighbours: address and title."""
     extra: dict[str, str] = field(default_factory=dict)
     """Files that belong to it, by address: pages with players of their own."""
+    policy: str = ""
+    """The Content-Security-Policy of a page whose texts can be edited; empty for the others."""
 
 
 def first_line(text: str) -> str:
