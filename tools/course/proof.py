@@ -8,6 +8,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,8 @@ TIMES = {
     "cumulative-layout-shift": "CLS",
 }
 """What decides on performance: printed, so that a bad mark says why."""
+_PICTURE = re.compile(r'<img [^>]*?src="([^"]+)"')
+_PLAYED = re.compile(r'data-(?:document|script)="([^"]+)"')
 Row = dict[str, float]
 
 
@@ -53,12 +56,19 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
+def weight(path: Path) -> int:
+    """The bytes of a page, with its pictures, its players and what these play."""
+    text = path.read_text("utf-8")
+    parts = {path, *(path.parent / name for name in _PICTURE.findall(text))}
+    parts |= {path.parent / f"assets/{name}.js" for name in _PLAYED.findall(text)}
+    return sum(part.stat().st_size for part in parts)
+
+
 def heaviest(folder: Path) -> list[str]:
     """The first page, the three chapters with most bytes, and the one with most players."""
-    texts = {path.name: path.read_text("utf-8") for path in folder.glob("[01][0-9]_*.html")}
-    by_size = sorted(texts, key=lambda name: -len(texts[name]))
-    most = max(by_size, key=lambda name: texts[name].count("<iframe"))
-    return list(dict.fromkeys(["index.html", *by_size[:3], most]))
+    chapters = sorted(folder.glob("[01][0-9]_*.html"), key=weight, reverse=True)
+    most = max(chapters, key=lambda path: path.read_text("utf-8").count("<iframe"))
+    return list(dict.fromkeys(path.name for path in (Path("index.html"), *chapters[:3], most)))
 
 
 def marks(report: dict[str, dict[str, dict[str, float]]]) -> Row:
