@@ -26,7 +26,7 @@ REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test rest coverage nightly notebooks gate figures film bench lint lint-player badges pins cluster e2e e2e-setup web web-setup site slides kit check
+.PHONY: help lab test rest coverage nightly notebooks gate figures film bench lint lint-player badges pins cluster e2e e2e-setup web web-setup site slides kit lighthouse check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -143,6 +143,9 @@ slides: $(STAMP) $(REVEAL)/dist/reveal.js ## the committed chapters as reveal.js
 
 site: $(STAMP) ## the course, museum, questions, gallery and reference as pages in site/, players alive, texts to edit where pyodide is
 	$(PY) -m tools.course.site
+
+lighthouse: site ## Lighthouse's marks for the heaviest pages of the site, medians of three loads (Chromium and npx; fetches Lighthouse)
+	$(PY) -m tools.course.proof
 
 kit: ## kit/ with all recordings as one folder in dist/kit, for simulators in any language (KIT=folder)
 	rm -rf '$(KIT)/recordings' '$(KIT)/traps' '$(KIT)/example'

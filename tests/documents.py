@@ -54,7 +54,7 @@ class Document(HTMLParser):
             names = FETCHING | {"href"} if tag == "link" else FETCHING
             urls += [attributes[name] or "" for name in attributes.keys() & names]
             urls += re.findall(r"url\(([^)]*)\)", attributes.get("style") or "")
-            if page := attributes.get("srcdoc") or attributes.get("data-document"):
+            if page := attributes.get("srcdoc"):
                 urls += Document(page).urls
         for text in (*self.texts.get("style", []), *self.texts.get("script", [])):
             urls += re.findall(r"(?:url\(|@import\s)([^)\s;]*)", text)

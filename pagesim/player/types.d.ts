@@ -364,7 +364,6 @@ declare module "./js/controls.js" {
     when: When;
     lens: import("./js/lens.js").Lens;
     pointer: { x: number; y: number };
-    drawMs: number;
     lasts: number;
     word: Word | null;
     hovered: Hit | null;

@@ -278,6 +278,15 @@ class Page:
         entries: list[dict[str, Any]] = self.driver.get_log("browser")
         return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
 
+    def shifted(self) -> float:
+        """How much of what is shown has moved by itself since the page was opened: its CLS."""
+        script = """const done = arguments[0];
+            new PerformanceObserver((list) =>
+              done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))
+            ).observe({ type: "layout-shift", buffered: true });
+            setTimeout(() => done(0), 500);"""
+        return float(self.driver.execute_async_script(script))
+
     def requests(self) -> list[str]:
         """Addresses that were asked for since this was last asked."""
         messages = [json.loads(entry["message"])["message"] for entry in self._performance()]

@@ -11,7 +11,7 @@ import pagesim
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_race import pair as race
-from tests.e2e.test_site import visit
+from tests.e2e.test_site import KINDS, visit
 from tests.e2e.test_slides import REVEAL
 from tests.timeline.test_film import READS, story
 from tools.course import NOTEBOOKS, ROOT, site, slides
@@ -57,7 +57,7 @@ def test_a_player(page: Page, name: str, theme: str) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages of three chapters, and the slides of one."""
+    """The site with three chapters, and the slides of one."""
     target = tmp_path_factory.mktemp("course")
     names = ("00_start_here", "04_growing_and_sharing", "08_how_big_is_the_cache")
     site.build([NOTEBOOKS / f"{name}.ipynb" for name in names], target)
@@ -67,11 +67,12 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PAGES = [
-    "index",
+    *KINDS,
     "00_start_here",
     "04_growing_and_sharing",
     "08_how_big_is_the_cache",
     "deck/04_growing_and_sharing",
+    "live/where",
 ]
 
 
@@ -82,7 +83,13 @@ def test_a_page_of_the_course(page: Page, course: Path, name: str, theme: str) -
         pytest.skip("reveal.js is not installed: make slides does it")
     page.dark(theme == "dark")
     visit(page, course / f"{name}.html")
+    if name.startswith("live"):
+        page.wait('[data-mounted="true"]')
     assert violations(page) == []
+    if name == "museum/w08":
+        page.one(".search input").send_keys("block")
+        page.wait(".search li a")
+        assert violations(page) == []
     if name.startswith("deck"):
         page.js("Reveal.next()")
         page.js("document.querySelectorAll('details').forEach((one) => (one.open = true))")

@@ -29,6 +29,7 @@ def test_it_says_what_is_seen(page: Page) -> None:
     assert all(bar["top"] > top for bar in page.look("boxes", ".pagesim-pair > .ps-bar"))
     (bar,) = page.look("boxes", ".pagesim-pair > .ps-bar")
     assert bar["bottom"] <= 900, "all of it can be seen at once"
+    assert page.shifted() < 0.01, "its pools come with it"
     assert page.console() == []
 
 
@@ -117,8 +118,10 @@ def test_block_by_block_is_folded_where_one_has_no_blocks(page: Page) -> None:
     fold = page.one('[data-action="pair-fold"]')
     assert fold.get_attribute("aria-expanded") == "false"
     assert not page.one(".pagesim-player").is_displayed()
+    assert page.all(".ps-stage") == [], "not even drawn"
     page.js("pagesimPair.goto(30)")
     fold.click()
+    assert len(page.all(".ps-stage")) == 2
     assert page.one(".pagesim-player").is_displayed()
     assert all(step > 5 for step in page.steps), "they stand where the race stands"
     shown(page, pair("paged", "paged", block_size=8))

@@ -15,7 +15,7 @@ CHAPTERS = sorted(NOTEBOOKS.glob("*.ipynb"))
 KINDS = (
     *("index", "museum/index", "museum/w08", "museum/g04", "questions/index", "exercises/ex05"),
     *("questions/block-boundary", "gallery/index", "reference/commands", "reference/pagesim.v1"),
-    *("docs/claims", "docs/terms", "docs/simulating", "try"),
+    *("docs/claims", "docs/terms", "docs/simulating", "docs/kit-format", "docs/cli", "try"),
 )
 """A page of each kind, but chapters."""
 PAGES = [*KINDS, *(path.stem for path in CHAPTERS)]
@@ -73,6 +73,29 @@ def test_a_page_fits_every_window(page: Page, folder: Path, name: str) -> None:
         assert page.look("smallestLetters") >= 11
         page.shot(f"site-{name.replace('/', '-')}-{width}")
     assert page.console() == []
+
+
+def test_every_page_fits_a_phone_and_asks_nobody(page: Page, folder: Path) -> None:
+    page.size(360, 900)
+    wide, outside = [], set()
+    for path in sorted(folder.rglob("*.html")):
+        visit(page, path)
+        wide += [path] if page.js("return document.documentElement.scrollWidth") != 360 else []
+        outside |= {url for url in page.requests() if url.startswith("http")}
+    assert (wide, outside) == ([], set())
+    assert page.console() == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 1000, 1400])
+def test_nothing_moves_when_the_race_comes(page: Page, folder: Path, width: int) -> None:
+    page.size(width, 900)
+    visit(page, folder / "index.html")
+    page.frame(".race iframe").wait("[data-mounted]")
+    page.top()
+    assert page.shifted() < 0.01
+    (room,) = page.look("boxes", ".race")
+    (frame,) = page.look("boxes", ".race iframe")
+    assert room["bottom"] - 60 < frame["bottom"] <= room["bottom"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -4,6 +4,7 @@ import base64
 import gzip
 import importlib.util
 import itertools
+import json
 import re
 import sys
 from html import unescape
@@ -42,7 +43,10 @@ def pages(folder: Path) -> dict[str, Document]:
 
 
 def test_no_page_fetches_from_elsewhere(folder: Path, pages: dict[str, Document]) -> None:
-    for name, each in pages.items():
+    texts = [path.read_text("utf-8") for path in (folder / "assets").glob("run-*.js")]
+    runs = {text[:60]: Document(json.loads(text[text.index("]=") + 2 : -1])) for text in texts}
+    assert len(runs) > 20
+    for name, each in {**pages, **runs}.items():
         outside = [url for url in each.urls if not url.strip("'\"").startswith(("data:", "#"))]
         assert all((folder / url).is_file() for url in outside), name
     assert sum(len(each.urls) for each in pages.values()) > 10, "nothing was looked at"
@@ -182,12 +186,16 @@ def test_the_script_of_all_players_is_one_file() -> None:
     original = story.run._repr_html_()
     scripts = players.Scripts()
     light = scripts.taken(original * 2)
-    assert len(scripts.files) == 1 and packed_script() in next(iter(scripts.files.values()))
-    assert len(light) < 2 * (len(original) - len(packed_script()) + 100)
-    inside = re.findall(r"data-document='([^']*)'", light)[0]
+    names = re.findall(r'data-(?:script|document)="([^"]*)"', light)
+    assert names[:2] == names[2:] and len(scripts.files) == 2
+    script, inside = (
+        json.loads(scripts.files[f"assets/{name}.js"].split("]=", 1)[1][:-1]) for name in names[:2]
+    )
+    assert script == packed_script()
+    assert len(light) < 2 * (len(original) - len(inside) - len(script))
     tag = '<template id="pagesim-script">'
     before = re.findall(r"srcdoc='([^']*)'", original)[0]
-    assert unescape(inside).replace(tag, tag + packed_script()) == unescape(before)
+    assert inside.replace(tag, tag + script) == unescape(before)
 
 
 def test_what_is_printed_is_escaped() -> None:
@@ -202,6 +210,26 @@ def test_chapters_lead_to_their_neighbours(folder: Path) -> None:
     assert f'<a rel="next" href="{after.stem}.html">' in html
     first, last = ((folder / f"{PATHS[n].stem}.html").read_text("utf-8") for n in (0, -1))
     assert 'rel="prev"' not in first and 'rel="next"' not in last
+
+
+def test_a_picture_is_a_file_whose_size_is_known(tmp_path: Path) -> None:
+    svg = '<svg width="30pt" height="12pt" viewBox="0 0 30 12"><text font-size="10">a</text></svg>'
+    data = base64.b64encode(svg.encode()).decode()
+    shelf = pictures.Pictures()
+    html = f'<img alt="a" src="data:image/svg+xml;base64,{data}">'
+    first, second = Document(shelf.taken(html * 2, "museum/a.html")).all("img")
+    assert (first["width"], first["height"]) == ("40", "16")
+    assert (first.get("loading"), second.get("loading")) == (None, "lazy"), "the first is seen"
+    ((url, text),) = shelf.files.items()
+    assert text == svg and first["src"] == f"../{url}"
+
+
+def test_every_picture_has_a_size(folder: Path) -> None:
+    for path in folder.rglob("*.html"):
+        for each in Document(path.read_text("utf-8")).all("img"):
+            file = path.parent / (each["src"] or "")
+            assert file.is_file() and file.suffix in (".svg", ".png"), each
+            assert each.get("width") or "thumbs" in file.parts, each
 
 
 def test_a_picture_is_never_smaller_than_its_letters() -> None:

@@ -86,9 +86,11 @@ def expected(run: pagesim.Timeline, step: int) -> tuple[dict[Any, str], dict[Any
 
 LIVES = """
 const { lives } = run, names = [...new Set([...lives.lines.keys(), ...lives.shares.keys()])];
+const shareAt = (name, i) =>
+  lives.shares.get(name)?.findLast(([from]) => from <= i)?.slice(1) ?? [0, 0];
 return given.steps.map((i) => [
   names.map((name) => [name, lives.queueAt(name, i)]).filter(([, queue]) => queue),
-  names.map((name) => [name, lives.shareAt(name, i)]).filter(([, [held]]) => held),
+  names.map((name) => [name, shareAt(name, i)]).filter(([, [held]]) => held),
 ]);
 """
 

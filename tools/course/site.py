@@ -31,7 +31,7 @@ from tools.course.book.chapters import read as read
 from tools.course.book.markup import outlined, words
 from tools.course.book.markup import page as page
 from tools.course.book.page import Page, linked, relative
-from tools.course.book.pictures import legible
+from tools.course.book.pictures import FIGURES, Pictures
 from tools.course.book.players import Scripts
 from tools.course.live import files as live_files
 from tools.course.live import pages as live
@@ -62,9 +62,9 @@ def addresses(pages: list[Page]) -> dict[str, str]:
         f"notebooks/exercises/{path.name}": f"exercises/{path.stem}.html"
         for path in exercises.FOLDER.glob("*.ipynb")
     }
-    pictures = gallery.FIGURES.rglob("*.svg")
+    pictures = FIGURES.rglob("*.svg")
     for path in pictures:
-        url = f"gallery/{path.relative_to(gallery.FIGURES).as_posix()}"
+        url = f"gallery/{path.relative_to(FIGURES).as_posix()}"
         known |= {
             path.with_suffix(end).relative_to(ROOT).as_posix(): url for end in (".svg", ".png")
         }
@@ -74,7 +74,7 @@ def addresses(pages: list[Page]) -> dict[str, str]:
         "docs/questions": documents.QUESTIONS,
         "notebooks/exercises": exercises.INDEX,
         "figures/gallery": gallery.INDEX,
-        "figures/gallery/player.png": gallery.INDEX,
+        f"figures/gallery/{gallery.PHOTOGRAPH}": f"gallery/{gallery.PHOTOGRAPH}",
     }
 
 
@@ -98,17 +98,17 @@ def build(paths: list[Path], target: Path, kinds: Iterable[str] = MAKERS) -> lis
     """Write the pages of these kinds, with the chapters in ``paths``; returns where they are."""
     chapters = [read(path) for path in paths]
     pages = [each for kind in kinds for each in MAKERS[kind](chapters)]
-    scripts = Scripts()
+    scripts, pictures = Scripts(), Pictures()
     known, parts = addresses(pages), navigation.parts(chapters)
     written: dict[str, str] = {}
     found = []
     for each in pages:
-        body = legible(scripts.taken(linked(each, known.get)))
+        body = pictures.taken(scripts.taken(linked(each, known.get)), each.url)
         body = body.replace("<iframe ", f'<iframe data-assets="{relative(each.url, "assets")}/" ')
         written[each.url] = render(each, body, parts)
         found.append((each, outlined(body)[0]))
         written |= each.extra
-    files = written | scripts.files | {search.FILE: search.index(found)}
+    files = written | scripts.files | pictures.files | {search.FILE: search.index(found)}
     for url, text in files.items():
         path = target / url
         path.parent.mkdir(parents=True, exist_ok=True)

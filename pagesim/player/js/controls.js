@@ -173,7 +173,6 @@ export class Player {
   show(step, whole = false, batch = null) {
     this.from = batch ? this.step : step - 1;
     this.batch = batch;
-    const begun = performance.now();
     this.untouched = false;
     this.step = this.root.dataset.step = step;
     this.round = whole ? this.rounds : 0;
@@ -184,7 +183,6 @@ export class Player {
     this.when.draw(step, this.selected);
     this.panel.show(step);
     this.keep();
-    this.drawMs = performance.now() - begun;
   }
 
   keep() {

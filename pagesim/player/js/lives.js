@@ -61,10 +61,11 @@ export class Lives {
   turn(name, queue, step, event) {
     /** @type {Line} */
     const line = this.lines.get(name) ?? { name, spans: [], preempted: [], ended: null, lost: false },
-      last = line.spans.at(-1);
-    if ((last && last[1] === null ? last[2] : null) === queue) return;
+      last = line.spans.at(-1),
+      lasts = last?.[1] === null;
+    if ((lasts ? last[2] : null) === queue) return;
     this.lines.set(name, line);
-    if (last && last[1] === null) last[1] = step;
+    if (lasts) last[1] = step;
     if (queue !== null) {
       if (last?.[2] === "running" && last[1] === step) line.preempted.push(step);
       line.spans.push([step, null, queue]);
@@ -92,11 +93,6 @@ export class Lives {
     if (was === held && full === written) return;
     rows.push([step, held, written]);
     this.shares.set(name, rows);
-  }
-
-  /** [blocks held, blocks' worth of them written] of a sequence at a step. */
-  shareAt(name, step) {
-    return lastBy(this.shares.get(name) ?? [], step)?.slice(1) ?? [0, 0];
   }
 
   /** Where a request is at a step: the name of its queue, or null. */

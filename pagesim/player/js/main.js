@@ -34,14 +34,14 @@
  *   window.pagesimPlayer     {step, steps, goto(i), state(), beats, beat(i, back), timings, header, problem};
  *                            state() is in the shape of the format's `state`; beats names those of the step that is
  *                            shown, and beat() holds one, or it in reverse (data-beat on the root while one is
- *                            played: "copy 2/4"); timings: {read_ms, model_ms, mount_ms, draw_ms}, mount_ms from the
- *                            page's script to the first picture, unpacking included
+ *                            played: "copy 2/4"); timings: {mount_ms}, from the page's script to the first picture,
+ *                            unpacking included
  */
 
 import { Player } from "./controls.js";
 import { html } from "./html.js";
 import { Run } from "./model.js";
-import { Pair } from "./pair.js";
+import { Pair, isFolded } from "./pair.js";
 import { message, parse, unpack } from "./read.js";
 
 /**
@@ -114,45 +114,50 @@ function fit(root) {
   }
 }
 
-/** Mount the player of one file; null, with the reason on the page, if it cannot be shown.
- * @returns {Promise<Player | null>} */
+/** Why a player cannot be shown, in its place. */
+function fail(root, error) {
+  const words = `This timeline cannot be shown: ${message(error)}.`;
+  root.replaceChildren(html("p", { class: "ps-problem", role: "alert" }, words));
+  root.dataset.ready = "error";
+  return null;
+}
+
+/** Read one file; null, with the reason on the page, if it cannot be shown.
+ * @returns {Promise<{run: Run, draw: () => Player | null} | null>} */
 async function mount(root, text, begun, linked) {
   follow(root);
   root.tabIndex = -1;
   try {
-    const file = parse(await unpack(text));
-    const read = performance.now() - begun;
-    const run = new Run(file);
-    const modelled = performance.now() - begun;
-    const player = new Player(root, run, keeper(text), linked);
-    const timings = { model_ms: modelled - read, read_ms: read, mount_ms: performance.now() - begun };
-    player.hooks = {
-      get step() {
-        return player.step;
-      },
-      get steps() {
-        return run.steps;
-      },
-      get timings() {
-        return { ...timings, draw_ms: player.drawMs };
-      },
-      get beats() {
-        return player.motion.of().flatMap(({ name }) => name || []);
-      },
-      beat: (...which) => player.motion.hold(...which),
-      goto: (step) => player.go(step),
-      state: () => JSON.parse(JSON.stringify(run.at(player.step))),
-      header: run.header,
-      problem: run.problem,
-    };
+    const run = new Run(parse(await unpack(text)));
     root.dataset.ready = "true";
-    return player;
+    const draw = () => {
+      try {
+        const player = new Player(root, run, keeper(text), linked);
+        player.hooks = {
+          timings: { mount_ms: performance.now() - begun },
+          get step() {
+            return player.step;
+          },
+          get steps() {
+            return run.steps;
+          },
+          get beats() {
+            return player.motion.of().flatMap(({ name }) => name || []);
+          },
+          beat: (...which) => player.motion.hold(...which),
+          goto: (step) => player.go(step),
+          state: () => JSON.parse(JSON.stringify(run.at(player.step))),
+          header: run.header,
+          problem: run.problem,
+        };
+        return player;
+      } catch (error) {
+        return fail(root, error);
+      }
+    };
+    return { run, draw };
   } catch (error) {
-    root.replaceChildren(
-      html("p", { class: "ps-problem", role: "alert" }, `This timeline cannot be shown: ${message(error)}.`),
-    );
-    root.dataset.ready = "error";
-    return null;
+    return fail(root, error);
   }
 }
 
@@ -166,12 +171,18 @@ async function begin(begun) {
   /** @type {NodeListOf<HTMLTemplateElement>} */
   const templates = document.querySelectorAll(".pagesim-timeline");
   const files = [...templates].map((one) => one.content.textContent.trim());
-  const players = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
-  window.pagesimPlayers = players.map((player) => player?.hooks);
-  [window.pagesimPlayer] = window.pagesimPlayers;
+  const mounted = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
+  const draw = () => {
+    const players = mounted.map((one) => one?.draw());
+    window.pagesimPlayers = players.map((player) => player?.hooks);
+    [window.pagesimPlayer] = window.pagesimPlayers;
+    return players;
+  };
   const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
-  if (PAIR && linked && players.every((player) => player !== null)) {
-    const pair = new Pair(outermost, players);
+  const runs = PAIR && linked ? mounted.flatMap((one) => one?.run ?? []) : [],
+    players = PAIR && runs.length > 1 && isFolded(runs) ? [] : draw();
+  if (PAIR && runs.length > 1 && players.every((player) => player)) {
+    const pair = new Pair(outermost, runs, players, draw);
     window.pagesimPair = {
       goto: (step) => pair.go(step),
       get steps() {

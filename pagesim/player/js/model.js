@@ -5,12 +5,13 @@ import { chainsOf } from "./chains.js";
 import { Lives } from "./lives.js";
 import { programsOf } from "./programs.js";
 import { isCount, isName, message } from "./read.js";
-import { CACHED, State } from "./state.js";
+import { CACHED, COMPUTED, State } from "./state.js";
 
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
 export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
 export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const FEW = 5; // chains of cached blocks that are shown at once
+const HELD = [CACHED, CACHED | COMPUTED]; // flags of a block whose content is kept
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -123,7 +124,7 @@ export class Run {
       const { used, alone } = s.sharing;
       this.shares = used < alone;
     }
-    if (s.flags.some((flag) => flag & CACHED) && !this.groups.several) {
+    if (!this.groups.several && HELD.some((flags) => s.flags.includes(flags))) {
       const few = s.total <= 64 ? chainsOf(s, event).length : FEW;
       this.chains = Math.min(Math.max(this.chains, few), FEW);
     }

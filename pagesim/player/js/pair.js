@@ -18,6 +18,10 @@ const LISTED = 6; // differences listed in words
 /** Whether memory is handed out in stretches. @param {Run} run */
 const isInOnePiece = ({ header }) => header.lists[0]?.[1] === "sorted";
 
+/** What lies in one piece on one side is not compared block by block, nor drawn so, until a reader asks for it.
+ * @param {Run[]} runs */
+export const isFolded = (runs) => isRace(runs) && runs.some(isInOnePiece);
+
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
   const clocks = runs.map(({ clock }) => clock),
@@ -55,7 +59,7 @@ const has = (state, name, inSlots = false) => {
   return [queue, blocks ? `${plural(tables[0].filled, "token")} in ${room}` : ""].filter(Boolean).join(", ") || "gone";
 };
 
-/** What differs: the names of sequences, and a few words about each. */
+/** What differs: the names of sequences, and a few words about each. @param {State[]} states */
 export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
@@ -72,7 +76,7 @@ export function differences([a, b]) {
   return { names: new Set(found), words };
 }
 
-/** Sequences that have the same in both, but in blocks with other numbers. */
+/** Sequences that have the same in both, but in blocks with other numbers. @param {State[]} states */
 function elsewhere([a, b]) {
   const ids = (state, name) => blocksOf(state, state.tablesOf(name)).join(", ");
   return [...new Set([...a.tables.keys()].map((name) => a.groups.owner(name)))]
@@ -82,21 +86,23 @@ function elsewhere([a, b]) {
 }
 
 export class Pair {
-  constructor(root, players) {
+  /** Without players it is folded: `draw` makes them when a reader unfolds it.
+   * @param {Run[]} runs @param {any[]} players */
+  constructor(root, runs, players, draw) {
     this.root = root;
+    this.runs = runs;
     this.players = players;
+    this.makePlayers = draw;
+    this.folded = players.length === 0;
     this.step = this.timer = 0;
     this.unit = "";
     this.stops = [];
-    const runs = players.map(({ run }) => run),
-      bySchedule = runs.every(({ schedules }) => schedules.length > 0);
+    const bySchedule = runs.every(({ schedules }) => schedules.length > 0);
     const each = runs.map((run) => stopsOf(run, bySchedule ? CALLS : EVENTS)),
       places = [...Array(Math.max(...each.map((all) => all.length))).keys()];
     this.ways = [{ name: bySchedule ? CALLS : "step", stops: each, places }];
     if (runs.every(({ clock }) => clock.length)) this.ways.push({ name: SECONDS, ...stopsByClock(runs) });
     this.race = isRace(runs) ? new Race(runs, (place) => this.seek(place)) : null;
-    // What lies in one piece on one side is not compared block by block until a reader asks for it.
-    this.folded = this.race !== null && runs.some(isInOnePiece);
     this.tallies = runs.map(
       (run) =>
         new Tally(
@@ -127,7 +133,7 @@ export class Pair {
 
   /** Draw blocks of one size as large on both sides: each picture has room for what either of them needs. */
   toScale() {
-    const runs = this.players.map(({ run }) => run),
+    const { runs } = this,
       kinds = runs.map((run) => [run.header.block_size, isInOnePiece(run), run.perChunk].join());
     if (kinds[0] !== kinds[1] || runs.some(({ groups }) => groups.several)) return;
     this.players.forEach((player, i) => {
@@ -138,7 +144,8 @@ export class Pair {
 
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
   link(way) {
-    const at = this.stops[0]?.[Math.min(this.step, this.stops[0].length - 1)] ?? 0;
+    const [before] = this.stops,
+      at = before?.[Math.min(this.step, before.length - 1)];
     ({ name: this.unit, stops: this.stops, places: this.places } = this.ways[way]);
     this.race?.measure(this.unit);
     this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
@@ -146,12 +153,8 @@ export class Pair {
     this.slider.setAttribute("aria-label", this.unit);
     this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", `${i === way}`));
     this.reserve();
-    this.go(
-      Math.max(
-        this.stops[0].findIndex((step) => step >= at),
-        0,
-      ),
-    );
+    const here = this.stops[0].findIndex((step) => step >= at);
+    if (before) this.go(Math.max(here, 0));
   }
 
   build() {
@@ -167,7 +170,7 @@ export class Pair {
     this.place = html("span", { class: "ps-place" });
     this.heard = html("p", { class: "ps-heard" });
     this.differ = html("p", { class: "ps-differences" });
-    this.lines.hidden = this.differ.hidden = this.players.every(({ run }) => run.programs.length > 0);
+    this.lines.hidden = this.differ.hidden = this.runs.every((run) => run.programs.length > 0);
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
       ...(this.race ? [this.race.node] : []),
@@ -204,6 +207,10 @@ export class Pair {
     this.root.dataset.folded = `${folded}`;
     this.fold.setAttribute("aria-expanded", `${!folded}`);
     if (folded || !this.stops.length) return;
+    if (!this.players.length) {
+      this.players = this.makePlayers();
+      this.toScale();
+    }
     this.reserve();
     this.go(this.step);
   }
@@ -217,7 +224,7 @@ export class Pair {
   /** Room for the longest differences: a look at some of the steps. */
   reserve() {
     if (this.folded) return;
-    const runs = this.players.map(({ run }) => run),
+    const { runs } = this,
       all = [...Array(40).keys()].map((k) => Math.round((k * this.steps) / 39)),
       told = all.map(
         (step) =>
@@ -249,7 +256,7 @@ export class Pair {
 
   /** Show both players at their steps, and what differs there. */
   compare(at, next) {
-    const states = this.players.map(({ run }, i) => run.at(at[i])),
+    const states = this.runs.map((run, i) => run.at(at[i])),
       others = elsewhere(states);
     const { names, words } = differences(states);
     this.players.forEach((player, i) => {

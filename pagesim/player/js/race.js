@@ -137,7 +137,10 @@ export class Race {
   draw(steps, place) {
     /** @type {[number[], number]} */
     this.last = [steps, place];
-    if (!this.pools) return;
+    if (!this.pools) {
+      this.layOut(); // at once: what comes later would move what is below it
+      return;
+    }
     this.runs.forEach((run, i) => {
       const { score, title } = this.sides[i],
         { running, written, kept, finished, all } = scoreOf(run, steps[i]),

@@ -36,13 +36,7 @@ export async function unpack(base64) {
     size += value.length;
     if (size > MAX_BYTES) wrong(`more than ${MAX_BYTES} bytes`);
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  return new TextDecoder("utf-8", { fatal: true }).decode(await new Blob(chunks).arrayBuffer());
 }
 
 /** Text → {header, events, problem}: a damaged line ends the events and becomes the problem. */

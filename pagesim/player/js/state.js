@@ -90,7 +90,7 @@ export class State {
 
   /** The slots of a block: those of its group. */
   sizeOf(id) {
-    return this.groups.list[this.group[id]]?.size ?? this.blockSize;
+    return (this.groups.several && this.groups.list[this.group[id]]?.size) || this.blockSize;
   }
   /** How much of a block is filled, from 0 to 1. */
   part(id) {

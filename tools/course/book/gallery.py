@@ -6,12 +6,12 @@ from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tools.course import ROOT
 from tools.course.book.page import Page
-from tools.course.book.pictures import framed
+from tools.course.book.pictures import FIGURES
 
-FIGURES = ROOT / "figures" / "gallery"
 INDEX = "gallery/index.html"
+PHOTOGRAPH = "player.png"
+"""The player, which a guide shows."""
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -32,21 +32,15 @@ def _figure(path: Path) -> str:
     title = root.findtext(f"{_SVG}title") or path.stem.replace("_", " ")
     words = root.findtext(f"{_SVG}desc") or title
     name = path.relative_to(FIGURES).as_posix()
-    _, _, width, height = root.attrib["viewBox"].split()
-    scale = 4 / 3  # points to pixels
-    image = (
-        f'<img loading="lazy" src="{name}" width="{float(width) * scale:.0f}" '
-        f'height="{float(height) * scale:.0f}" alt="{escape(words)}">'
-    )
     return (
-        f"<figure>{framed(image, path.read_text('utf-8'))}"
+        f'<figure><img src="{name}" alt="{escape(words)}">'
         f'<figcaption><a href="{name}">{escape(title)}</a></figcaption></figure>'
     )
 
 
 def copy(target: Path) -> Iterator[Path]:
     """Bring the pictures to the site."""
-    for path in FIGURES.rglob("*.svg"):
+    for path in (*FIGURES.rglob("*.svg"), FIGURES / PHOTOGRAPH):
         to = target / "gallery" / path.relative_to(FIGURES)
         to.parent.mkdir(parents=True, exist_ok=True)
         yield Path(shutil.copyfile(path, to))

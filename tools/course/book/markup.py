@@ -34,6 +34,7 @@ def markdown(source: str) -> str:
     # What may be wider than a phone scrolls in a box of its own, by the keyboard too.
     html = str(html).replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    html = html.replace("<th></th>", "<td></td>")  # above a column of names: no header
     return html.replace("</table>", "</table></div>")
 
 

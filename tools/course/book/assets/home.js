@@ -19,8 +19,13 @@ const SHOWN = {
 /** How fast a tile plays: 1 is slow, 3 is fast. */
 const SPEED = { when: 3, where: 1, who: 1 };
 
-/** The document of a player's frame as soon as it has mounted. */
-function mounted(frame) {
+/** The document of a player's frame as soon as it has mounted; before, it is dressed: nothing is shown and moved. */
+function mounted(frame, style) {
+  frame.addEventListener("load", () => {
+    const sheet = new frame.contentWindow.CSSStyleSheet();
+    sheet.replaceSync(style);
+    frame.contentDocument.adoptedStyleSheets = [sheet];
+  });
   return new Promise((done) => {
     const look = () => {
       const inside = frame.contentDocument;
@@ -33,11 +38,8 @@ function mounted(frame) {
 
 /** Show a part of it, and play it while a reader sees it and has not taken over. */
 async function show(frame, name) {
-  const inside = await mounted(frame),
-    { contentWindow: own } = frame,
-    sheet = new own.CSSStyleSheet();
-  sheet.replaceSync(SHOWN[name]);
-  inside.adoptedStyleSheets = [...inside.adoptedStyleSheets, sheet];
+  const inside = await mounted(frame, SHOWN[name]),
+    { contentWindow: own } = frame;
   if (calm.matches) return;
   inside.querySelector(`[data-action=speed-${SPEED[name]}]`)?.click();
   const button = inside.querySelector(own.pagesimPair ? "[data-action=pair-play]" : "[data-action=play]"),

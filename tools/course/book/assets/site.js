@@ -43,10 +43,10 @@ function load(file) {
 
 /** Give a frame its document, with the player's script in it. */
 async function mount(frame) {
-  const { script, assets, document: text } = frame.dataset;
-  await load(`${assets}player-${script}.js`);
+  const { assets, script, document: text } = frame.dataset;
+  await Promise.all([script, text].map((name) => load(`${assets}${name}.js`)));
   const tag = '<template id="pagesim-script">';
-  frame.srcdoc = text.replace(tag, () => tag + window.pagesimScripts[script]);
+  frame.srcdoc = window.pagesimTexts[text].replace(tag, () => tag + window.pagesimTexts[script]);
 }
 
 function players() {
