@@ -11,6 +11,7 @@ import { CACHED, State } from "./state.js";
 export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
 export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const FEW = 5; // chains of cached blocks that are shown at once
+const CROWD = 20;
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -68,6 +69,11 @@ export class Run {
   isStack(list) {
     const places = this.ends.get(list);
     return places?.size === 1 && places.has(0) && !/queue/.test(list);
+  }
+
+  /** Whether there are too many sequences to tell them apart by their colours. */
+  get isCrowd() {
+    return this.places.size > CROWD;
   }
 
   get steps() {

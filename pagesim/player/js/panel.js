@@ -273,7 +273,8 @@ export class Panel {
         return html(
           "span",
           {},
-          `${CHANGES.get(kind)[0]} ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
+          html("b", {}, CHANGES.get(kind)[0]),
+          ` ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
         );
       }),
       ...this.shades(event),
