@@ -124,7 +124,7 @@ export class Cells {
 
   /** Of many sequences only these have their colours; null: there are few. @param {Set<Name> | null} near */
   calm(near) {
-    for (const { g, whose } of near ? this.at : []) g.classList.toggle("calm", !whose.some((name) => near?.has(name)));
+    if (near) this.at.forEach(({ g, whose }) => g.classList.toggle("calm", !whose.some((name) => near.has(name))));
   }
 
   /** @param {State} state @param {Owner[][]} owners @param {View} view @param {Changed} changed */

@@ -55,7 +55,7 @@ const has = (state, name, inSlots = false) => {
   return [queue, blocks ? `${plural(tables[0].filled, "token")} in ${room}` : ""].filter(Boolean).join(", ") || "gone";
 };
 
-/** What differs: the names of sequences, and a few words about each. */
+/** What differs: the names of sequences, and rows of what it is and how it is in each. */
 export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
@@ -64,12 +64,13 @@ export function differences([a, b]) {
   }
   const of = (state, name) => has(state, name, a.blockSize !== b.blockSize),
     found = [...names].filter((name) => of(a, name) !== of(b, name));
-  const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${of(a, name)} | ${of(b, name)}`);
-  if (found.length > LISTED) words.push(`and ${plural(found.length - LISTED, "more sequence")}`);
+  const rows = found.slice(0, LISTED).map((name) => [nameText(name), of(a, name), of(b, name)]);
+  if (found.length > LISTED) rows.push([`and ${plural(found.length - LISTED, "more sequence")}`]);
   const share = (count) => [a, b].map((s) => `${((100 * count(s)) / (s.usable || 1)).toFixed(1)} %`),
-    [held, full] = [share((s) => s.held), share((s) => s.slots.token / s.blockSize)];
-  if (held[0] !== held[1]) words.push(`memory held: ${held.join(" | ")}; with tokens: ${full.join(" | ")}`);
-  return { names: new Set(found), words };
+    held = share((s) => s.held);
+  if (held[0] !== held[1])
+    rows.push(["memory held", ...held], ["with tokens", ...share((s) => s.slots.token / s.blockSize)]);
+  return { names: new Set(found), rows };
 }
 
 /** Sequences that have the same in both, but in blocks with other numbers. */
@@ -78,7 +79,7 @@ function elsewhere([a, b]) {
   return [...new Set([...a.tables.keys()].map((name) => a.groups.owner(name)))]
     .filter((name) => ids(a, name) !== ids(b, name))
     .slice(0, LISTED)
-    .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
+    .map((name) => [nameText(name), ...[a, b].map((state) => `blocks ${short(ids(state, name), 40)}`)]);
 }
 
 export class Pair {
@@ -95,8 +96,7 @@ export class Pair {
     this.ways = [{ name: bySchedule ? CALLS : "step", stops: each, places }];
     if (runs.every(({ clock }) => clock.length)) this.ways.push({ name: SECONDS, ...stopsByClock(runs) });
     this.race = isRace(runs) ? new Race(runs, (place) => this.seek(place)) : null;
-    // What lies in one piece on one side is not compared block by block until a reader asks for it.
-    this.folded = this.race !== null && runs.some(isInOnePiece);
+    this.folded = this.race !== null; // a race is seen first, alone
     this.tallies = runs.map(
       (run) =>
         new Tally(
@@ -166,7 +166,7 @@ export class Pair {
     this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place" });
     this.heard = html("p", { class: "ps-heard" });
-    this.differ = html("p", { class: "ps-differences" });
+    this.differ = html("div", { class: "ps-differences" });
     this.lines.hidden = this.differ.hidden = this.players.every(({ run }) => run.programs.length > 0);
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
@@ -214,18 +214,28 @@ export class Pair {
     this.go((after < 0 ? this.places.length : after) - 1);
   }
 
-  /** Room for the longest differences: a look at some of the steps. */
+  /** Room for the most differences: a look at some of the steps. */
   reserve() {
     if (this.folded) return;
     const runs = this.players.map(({ run }) => run),
       all = [...Array(40).keys()].map((k) => Math.round((k * this.steps) / 39)),
       told = all.map(
         (step) =>
-          differences(runs.map((run, i) => run.at(this.stops[i][Math.min(step, this.stops[i].length - 1)]))).words,
-      ),
-      longest = told.sort((a, b) => b.join().length - a.join().length)[0];
-    this.differ.replaceChildren(...longest.map((text) => html("span", {}, `\u2260 ${text}`)));
+          differences(runs.map((run, i) => run.at(this.stops[i][Math.min(step, this.stops[i].length - 1)]))).rows,
+      );
+    this.tell(told.sort((a, b) => b.length - a.length)[0]);
     this.differ.style.minHeight = `${this.differ.offsetHeight}px`;
+  }
+
+  /** A row for each difference. @param {string[][]} rows */
+  tell(rows) {
+    const titles = this.players.map(({ run }, i) => html("th", { scope: "col" }, `${run.header.title ?? "AB"[i]}`)),
+      table = html("table", {}, html("tr", {}, html("td"), ...titles));
+    for (const [what, ...both] of rows) {
+      const name = html("th", { scope: "row" }, html("b", {}, "\u2260"), ` ${what}`);
+      table.append(html("tr", {}, name, ...both.map((text) => html("td", {}, text))));
+    }
+    this.differ.replaceChildren(rows.length ? table : "The two do not differ.");
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -251,19 +261,18 @@ export class Pair {
   compare(at, next) {
     const states = this.players.map(({ run }, i) => run.at(at[i])),
       others = elsewhere(states);
-    const { names, words } = differences(states);
+    const { names, rows } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
       if (next) player.stage.kernel?.play(PACES[CLICK][0]);
     });
-    const { rows, differing } = linesOf(this.tallies, at);
-    this.lines.replaceChildren(...rows);
-    if (!words.length) words.push(...differing); // else these come with them, and are marked above
-    if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
-    this.words = words;
-    const same = html("span", { class: "ps-same" }, "The two do not differ.");
-    this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
+    const lines = linesOf(this.tallies, at);
+    this.lines.replaceChildren(...lines.rows);
+    if (!rows.length) rows.push(...lines.differing); // else these come with them, and are marked above
+    if (!rows.length) rows.push(...others); // V1's blocks are never V0's: its first is null
+    this.words = rows.map(([what, ...both]) => [what, both.join(" | ")].filter(Boolean).join(": "));
+    this.tell(rows);
   }
 
   play() {

@@ -223,7 +223,7 @@ function tablesInLines(stage, state, event, changed, view) {
         : "no sequence holds any blocks";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
-  if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
+  if (stage.layout.slotRows && !stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
 }
 
 /** Under the lines, one logical block with its tokens: what this step wrote, or what is selected.

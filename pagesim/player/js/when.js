@@ -15,6 +15,7 @@ export function signsOf(runs) {
   return [
     ["written", "written", true],
     ["kept", "held, still empty", kept],
+    ["idle", "cached, unused", runs.length > 1 && runs.some(({ header }) => header.caching)],
     ["runs", "runs", lines.length > 0],
     ["waits", "waits", queued((queue) => queue !== "running" && queue !== "swapped")],
     ["away", "swapped out", queued((queue) => queue === "swapped")],
