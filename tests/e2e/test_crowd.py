@@ -77,7 +77,7 @@ def test_few_sequences_have_all_their_colours(page: Page) -> None:
 def test_the_others_are_one_grey_that_is_seen(page: Page) -> None:
     both = pagesim.compare(served(pool=2048, count=30), served("max", pool=2048, count=30))
     mounted(page, both).js("pagesimPair.goto(Math.round(pagesimPair.steps / 2))")
-    assert set(page.js(LANES)) == {"var(--crowd)"}
+    assert set(page.js(LANES.replace(".ps-curve", ".ps-race"))) == {"var(--crowd)"}
     assert set(page.js(MAPS)) == {"var(--crowd)"}
     style = page.js("return document.querySelector('style').textContent")
     for paper, grey in re.findall(r"--paper: ?(#\w+);.*?--crowd: ?(#\w+)", style):
