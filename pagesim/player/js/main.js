@@ -3,9 +3,9 @@
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
- * queues.js, score.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js,
- * of a kernel that reads programs.js and kernel.js, of many sequences crowd.js says whose colours are seen); beats.js,
- * motion.js and ghosts.js show a step as it happens, and
+ * queues.js, score.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier
+ * copies.js, of a kernel that reads programs.js and kernel.js, of many sequences crowd.js says whose colours are seen);
+ * beats.js, motion.js and ghosts.js show a step as it happens, and
  * controls.js knows what is shown; panel.js and stepper.js are what stands around the picture, input.js and walk.js
  * what a reader does with it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page
  * contains all of them as one script: bundle/player.txt, packed by `make web`.
