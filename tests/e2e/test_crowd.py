@@ -33,7 +33,8 @@ def rgb(color: str) -> str:
 
 def colored(page: Page, run: pagesim.Timeline) -> set[object]:
     """The sequences whose blocks all have their own colour; no other has a block in one."""
-    fills, found = page.js(FILLS), set()
+    fills = page.js(FILLS)
+    found: set[object] = set()
     for place, table in enumerate(run.at(page.step).tables.values()):
         own = {fills[str(block)] == rgb(color_of(place)) for block in table.block_ids}
         assert len(own) == 1, place
