@@ -146,6 +146,14 @@ def test_older_bars_shrink_before_the_eyes(page: Page) -> None:
         assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
     dim = "return getComputedStyle(document.querySelector('.ps-stage .rose').parentNode).opacity"
     assert page.js(dim) == "0", "the new m is not read beside the old bars"
+    page.js("document.getAnimations().forEach((one) => (one.currentTime = 720))")
+    assert page.js(dim) == "1", "m is known before the older bars shrink"
+    begun = [program["heights"] for program in page.look("programs")]
+    for old, new in zip(before, begun, strict=True):
+        assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
+    chips = page.look("boxes", ".ps-ghosts text")
+    programs = page.look("boxes", ".ps-stage .program")
+    assert chips and all(any(p["top"] < c["y"] < p["bottom"] for p in programs) for c in chips)
     page.go(1)
     page.still()
     page.key("ARROW_RIGHT")

@@ -124,6 +124,20 @@ def test_the_picture_stays_where_it_is(page: Page, width: int) -> None:
         assert len(set(tops)) == 1, run
 
 
+def test_a_long_caption_is_scrolled_and_leaves_no_empty_box(page: Page) -> None:
+    page.size(1000, 900)
+    page.show(scenes.by_chance(3, True, 120))
+    tall = page.js("""
+        const [words, said] = ['.ps-words', '.ps-said'].map((css) => document.querySelector(css));
+        return [...Array(pagesimPlayer.steps + 1).keys()].map((step) => {
+          pagesimPlayer.goto(step);
+          return [words.scrollHeight - words.clientHeight, said.offsetHeight, words.tabIndex];
+        });""")
+    assert max(height for _, height, _ in tall) <= 120
+    assert max(more for more, _, _ in tall) > 0, "one has more to say"
+    assert {tab for _, _, tab in tall} == {0}, "and can be scrolled with the keyboard"
+
+
 @pytest.mark.parametrize("width", [1000, 1400])
 def test_the_pictures_of_a_pair_stay_where_they_are(page: Page, width: int) -> None:
     page.size(width, 900)

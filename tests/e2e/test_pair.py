@@ -13,11 +13,19 @@ from tests.e2e.test_layout import rows
 from tests.timeline.scenes import told
 
 
-def shown(page: Page, pair: Compared, width: int = 1400) -> Page:
+def mounted(page: Page, pair: Compared, width: int = 1400) -> Page:
     """The page of a pair, where it opens."""
     page.size(width, 900)
     page.show(pair, address="")
     page.wait('.pagesim-pair[data-mounted="true"]')
+    return page
+
+
+def shown(page: Page, pair: Compared, width: int = 1400) -> Page:
+    """The same, block by block."""
+    mounted(page, pair, width)
+    if page.one('[data-action="pair-fold"]').is_displayed():
+        page.click("pair-fold")
     return page
 
 

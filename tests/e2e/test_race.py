@@ -9,7 +9,7 @@ from selenium.webdriver import ActionChains
 import pagesim
 from tests.e2e import scenes
 from tests.e2e.browser import Page
-from tests.e2e.test_pair import shown
+from tests.e2e.test_pair import mounted as shown
 from tests.e2e.test_speed import SLACK
 from tests.e2e.test_when import served
 
@@ -113,8 +113,9 @@ def test_it_plays_to_the_end(page: Page) -> None:
     assert [node.text[:14] for node in page.all(".ps-score-line")] == ["all 9 finished"] * 2
 
 
-def test_block_by_block_is_folded_where_one_has_no_blocks(page: Page) -> None:
-    shown(page, pair())
+@pytest.mark.parametrize("policy", ["max", "paged"])
+def test_the_race_is_seen_alone_until_a_reader_asks_for_blocks(page: Page, policy: str) -> None:
+    shown(page, pair(policy))
     fold = page.one('[data-action="pair-fold"]')
     assert fold.get_attribute("aria-expanded") == "false"
     assert not page.one(".pagesim-player").is_displayed()
@@ -124,8 +125,6 @@ def test_block_by_block_is_folded_where_one_has_no_blocks(page: Page) -> None:
     assert len(page.all(".ps-stage")) == 2
     assert page.one(".pagesim-player").is_displayed()
     assert all(step > 5 for step in page.steps), "they stand where the race stands"
-    shown(page, pair("paged", "paged", block_size=8))
-    assert page.one(".pagesim-player").is_displayed()
 
 
 @pytest.mark.parametrize("width", [360, 768, 1000, 1920])

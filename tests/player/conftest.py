@@ -43,6 +43,7 @@ MODULES = (
     "chains",
     "course",
     "race",
+    "score",
 )  # those that need no document
 
 # One process for all tests: a line asks, a line answers.

@@ -217,6 +217,7 @@ def test_what_a_side_has_done(node: Any) -> None:
             )
             held = sum(count > 0 for count in state.ref_counts.values()) * state.block_size
             assert score["running"] == len(state.queues.running)
+            assert score["waiting"] == sum(map(len, state.queues.values())) - score["running"]
             assert score["written"] == pytest.approx(100 * tokens / slots)
             assert score["kept"] == pytest.approx(100 * (held - tokens) / slots)
             assert (

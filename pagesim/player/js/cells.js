@@ -122,14 +122,18 @@ export class Cells {
     for (const { id, g } of this.all) g.classList.toggle("faint", !!names?.length && !shares(id));
   }
 
+  /** Of many sequences only these have their colours; null: there are few. @param {Set<Name> | null} near */
+  calm(near) {
+    if (near) this.at.forEach(({ g, whose }) => g.classList.toggle("calm", !whose.some((name) => near.has(name))));
+  }
+
   /** @param {State} state @param {Owner[][]} owners @param {View} view @param {Changed} changed */
   draw(state, owners, view, changed) {
-    const none = [];
     this.turn(view, changed);
     this.owners = owners;
     this.signs.clear();
     this.changed = changed;
-    this.at.forEach((cell) => this.paint(cell, state, owners[cell.id] ?? none, view));
+    this.at.forEach((cell) => this.paint(cell, state, owners[cell.id] ?? [], view));
   }
 
   /** What a cell looks like, as a string: the cell is painted when it changes.
@@ -146,8 +150,10 @@ export class Cells {
     const job = this.stage.pending.get(id);
     const last = state.lastOwner(id),
       code = owners.length === 1 && !state.groups.several && !this.isSigned(cell) ? this.code(owners[0]) : null;
-    if (last !== undefined) this.signs.add("last");
-    if (code && code !== nameText(owners[0].name)) this.signs.add(code);
+    const isNear = (name) => !this.stage.near || this.stage.near.has(name);
+    if (last !== undefined && isNear(last)) this.signs.add("last");
+    cell.whose = [...owners.map(({ name }) => name), last];
+    if (code && code !== nameText(owners[0].name) && isNear(owners[0].name)) this.signs.add(code);
     const look = {
       job: job && state.first(job.request),
       last,
@@ -191,7 +197,7 @@ export class Cells {
       const part = (look.fill / size) * h; // the letters are in the middle, on the fill, above it, or on both
       const ink =
         look.lit.length || (part > h / 2 - 5 && part < h / 2 + 5) ? "halo" : part < h / 2 ? "" : owners[0]?.ink;
-      if (code) this.put(cell, w / 2, h / 2 + 4, `mid tiny ${ink}`, code);
+      if (code) this.put(cell, w / 2, h / 2 + 4, `code mid tiny ${ink}`, code);
     }
     cell.edge.setAttribute("aria-label", cellText(cell, namesOf(owners, look), look, detail));
     cell.texts.done();
@@ -219,14 +225,14 @@ export class Cells {
         const d = across
           ? box(0, i * each, whole ? w : filled, each)
           : box(i * each, whole ? 0 : h - filled, each, whole ? h : filled);
-        fills.next({ d, class: owner ? "" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
+        fills.next({ d, class: owner ? "own" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
         // Only a cell without a name needs the pattern.
         if (owner?.pattern && detail < 2 && !code) fills.next({ d, class: "round", fill: owner.pattern });
       });
     }
     if (last !== undefined) {
-      const by = h < 12 ? 1 : 2;
-      fills.next({ d: ring(by / 2, by / 2, w - by, h - by, by), class: "last", fill: this.stage.run.look(last).color });
+      const by = h < 12 ? 1 : 1.5;
+      fills.next({ d: ring(by, by, w - 2 * by, h - 2 * by, by), class: "last", fill: this.stage.run.look(last).color });
     }
     if (id >= state.numGpu && filled && !state.perChunk) {
       const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);
@@ -344,7 +350,7 @@ export class Cells {
       const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
       if (size === null) continue;
       const plain = look.slots ? i >= look.fill : false;
-      const own = owners.length === 1 && id < state.numGpu && !plain ? owners[0].ink : "halo",
+      const own = owners.length === 1 && id < state.numGpu && !plain && !this.stage.near ? owners[0].ink : "halo",
         ink = look.lit.length ? inkOn(look.lit[i], own) : own;
       this.put(cell, (i + 0.5) * slot, middle, `word mid ${plain ? "muted" : ink}${size}`, word);
     }
@@ -369,7 +375,7 @@ export class Cells {
     if (detail === 1) {
       const beside = this.isBeside(look.letter),
         y = look.code ? h / 2 - 2 : look.letter && !beside ? h / 2 - 1 : h / 2 + 4;
-      if (look.code) this.put(cell, w / 2, h - 3, "mid tiny halo", look.code);
+      if (look.code) this.put(cell, w / 2, h - 3, "code mid tiny halo", look.code);
       this.put(
         cell,
         beside ? (w + letterWidth(look.letter)) / 2 : w / 2,

@@ -275,7 +275,8 @@ export class Player {
       text = `${lines.join("; ")}. ${text}`;
     }
     placeNote(note, open && sameWord(word, open) ? [] : lines, this.pointer);
-    this.stage.lift(hit);
+    const near = this.stage.lift(hit);
+    if (near) this.when.course.light(near);
     detail.setAttribute("aria-live", this.word || this.isPointing ? "polite" : "off");
     if (detail.textContent !== text) detail.textContent = text;
   }

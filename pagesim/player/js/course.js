@@ -2,14 +2,16 @@
 // once; a step only moves the line that says where we are.
 
 import { EVENTS, SECONDS, inWords, ticks } from "./axis.js";
+import { ALL } from "./crowd.js";
 import { svg } from "./svg.js";
 import { nameText, plural, short } from "./text.js";
 
 const TOP = 18, // the words above the memory
   MEMORY = 66,
   LINES = 30, // from the memory to the first life line
-  ROOM = 190, // of all life lines, if they are many
+  ROOM = 230, // of all life lines, if they are many
   MOST = 150, // rows of life lines
+  APART = 12, // their names
   FOOT = 20;
 
 /** Rows for life lines: of many requests, one may follow on another in a row.
@@ -30,16 +32,20 @@ const round = (x) => Math.round(x * 2) / 2;
 
 export class Course {
   /** @param {Run} run */
-  constructor(run, width, { go, choose, label = "time" }) {
+  constructor(run, width, { go, choose, point = (name) => this.only(name), label = "time" }) {
     this.run = run;
     this.go = go;
     this.choose = choose;
+    this.point = point;
     this.lines = [...run.lives.lines.values()];
     this.rows = rowsOf(this.lines, run.steps);
     this.pitch = this.rows.length <= 14 ? 14 : Math.max(Math.min(ROOM / this.rows.length, 14), 3);
     this.more = "";
-    this.named = this.pitch >= 12;
-    const longest = this.named ? Math.max(...this.lines.map(({ name }) => short(nameText(name), 9).length), 3) : 4;
+    /** @type {Set<Name>} */
+    this.near = new Set();
+    /** @type {number[]} */
+    this.columns = [];
+    const longest = Math.max(...this.lines.map(({ name }) => short(nameText(name), 9).length), 3);
     this.left = Math.max(8 * longest + 12, 40);
     this.right = 12;
     this.width = width;
@@ -49,7 +55,8 @@ export class Course {
     const { height } = this;
     this.node = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "ps-curve", role: "slider", tabindex: 0 });
     this.node.setAttribute("aria-label", label);
-    this.sheet = this.node.appendChild(svg("g"));
+    this.into = this.sheet = this.node.appendChild(svg("g"));
+    this.lit = this.node.appendChild(svg("g"));
     this.cursor = this.node.appendChild(svg("path", { class: "cursor" }));
     this.knob = this.node.appendChild(svg("circle", { class: "knob", r: 5, cy: this.foot }));
     this.picked = this.node.appendChild(svg("path", { class: "picked-row" }));
@@ -63,9 +70,11 @@ export class Course {
     this.node.setAttribute("aria-valuemin", "0");
     this.node.setAttribute("aria-valuemax", `${+this.max.toFixed(3)}`);
     this.sheet.replaceChildren();
+    this.columns = this.sample();
     this.drawMemory();
     this.drawLines();
     this.drawScale();
+    this.light();
   }
 
   /** Where a step stands, in units of the picture. */
@@ -74,18 +83,18 @@ export class Course {
   }
 
   put(x, y, className, words) {
-    this.sheet.appendChild(svg("text", { x, y, class: className })).textContent = words;
+    this.into.appendChild(svg("text", { x, y, class: className })).textContent = words;
   }
 
   /** A shape, and over it the pattern of its sequence. */
   shape(d, className, { color, pattern }) {
     if (!d) return;
-    this.sheet.append(svg("path", { d, class: className, fill: color }));
-    if (pattern) this.sheet.append(svg("path", { d, class: `${className} over-color`, fill: pattern }));
+    this.into.append(svg("path", { d, class: className, fill: color }));
+    if (pattern) this.into.append(svg("path", { d, class: `${className} over-color`, fill: pattern }));
   }
 
   /** The steps that are drawn: at most one for each pixel, the last one that falls on it. */
-  columns() {
+  sample() {
     const steps = [0];
     let at = round(this.x(0));
     for (let step = 1; step <= this.run.steps; step++) {
@@ -97,17 +106,20 @@ export class Course {
     return steps;
   }
 
-  drawMemory() {
-    const { run, left, width, right } = this,
+  /** What some sequences hold, one above the other: null stands for all of them. @param {(Name | null)[]} names */
+  stack(names) {
+    const { run, columns: steps } = this,
       room = run.keyframes[0].usable || 1,
-      steps = this.columns(),
       base = new Float64Array(steps.length),
       y = (blocks) => (TOP + MEMORY * (1 - Math.min(blocks / room, 1))).toFixed(1),
-      ends = steps.map((_, i) => (i + 1 < steps.length ? this.x(steps[i + 1]) : this.x(run.steps)).toFixed(1));
-    this.sheet.append(svg("rect", { x: left, y: TOP, width: width - left - right, height: MEMORY, class: "room" }));
-    const names = [...run.lives.shares.keys()].sort((a, b) => run.look(a).place - run.look(b).place);
+      ends = steps.map((_, i) => (i + 1 < steps.length ? this.x(steps[i + 1]) : this.x(run.steps)).toFixed(1)),
+      size = run.header.block_size;
     for (const name of names) {
-      const rows = run.lives.shares.get(name);
+      const { color, pattern } = name === null ? ALL : run.look(name),
+        rows =
+          name === null
+            ? run.share.map((parts, step) => [step, (parts[0] + parts[1] + parts[2]) / size, parts[0] / size])
+            : run.lives.shares.get(name);
       /** @type {[number, number, number, number][][]} */
       const pieces = [];
       let k = 0,
@@ -134,25 +146,67 @@ export class Course {
             first = this.x(steps[piece[0][0]]).toFixed(1);
           return `M${first} ${y(piece[0][low])}${over.join("")}${under.join("")}H${first}z`;
         });
-        const { color, pattern } = run.look(name);
         this.shape(d.join(""), `share-${className}`, { color, pattern: low === 1 ? pattern : null });
       }
     }
-    this.sheet.append(svg("rect", { x: left, y: TOP, width: width - left - right, height: MEMORY, class: "edge" }));
-    this.put(left, TOP - 6, "muted halo", `memory, by request${this.more && `: full${this.more}`}`);
+  }
+
+  drawMemory() {
+    const { run, sheet, left, width, right } = this,
+      names = [...run.lives.shares.keys()].sort((a, b) => run.look(a).place - run.look(b).place),
+      frame = (name) =>
+        sheet.append(svg("rect", { x: left, y: TOP, width: width - left - right, height: MEMORY, class: name }));
+    frame("room");
+    this.stack(run.isCrowd ? [null] : names);
+    frame("edge");
+    this.put(
+      left,
+      TOP - 6,
+      "muted halo",
+      `memory${run.isCrowd ? "" : ", by request"}${this.more && `: full${this.more}`}`,
+    );
     this.put(left - 5, TOP + 10, "end muted", "full");
     this.put(left - 5, TOP + MEMORY, "end muted", "0");
   }
 
+  /** Of many sequences only these have their colours, and their names for certain. @param {Set<Name>} near */
+  light(near = this.near) {
+    const { run, rows, pitch, lit } = this,
+      middle = (i) => this.below + (i + 0.5) * pitch,
+      isNear = (row) => row.some(({ name }) => near.has(name)),
+      all = [...rows.keys()],
+      named = [];
+    this.near = near;
+    this.into = lit;
+    lit.replaceChildren();
+    if (run.isCrowd) this.stack([...near].filter((name) => run.lives.shares.has(name)));
+    for (const i of [...all.filter((at) => isNear(rows[at])), ...all.filter((at) => rows[at].length < 2)]) {
+      const line = rows[i].find(({ name }) => near.has(name)) ?? rows[i][0];
+      if (run.isCrowd && near.has(line.name)) this.drawLine(line, middle(i), run.look(line.name));
+      if (named.some((other) => Math.abs(other - i) * pitch < APART)) continue;
+      this.put(
+        this.left - 6,
+        middle(i) + 4,
+        run.isCrowd && near.has(line.name) ? "end strong" : "end",
+        short(nameText(line.name), 9),
+      );
+      named.push(i);
+    }
+    this.into = this.sheet;
+  }
+
+  /** @param {Name} [name] */
+  only(name) {
+    if (this.run.isCrowd) this.light(new Set(name === undefined ? [] : [name]));
+  }
+
   drawLines() {
-    const { rows, pitch, left } = this,
-      thick = Math.min(pitch - 2, 9) > 2 ? Math.min(pitch - 2, 9) : Math.max(pitch - 1, 1.5);
+    const { rows, pitch, left, run } = this;
     if (!rows.length) return;
     this.put(left, this.below - 6, "muted", this.title());
     rows.forEach((row, i) => {
-      const middle = this.below + (i + 0.5) * pitch;
-      if (this.named) this.put(left - 6, middle + 4, "end", short(nameText(row[0].name), 9));
-      for (const line of row) this.drawLine(line, middle, thick);
+      for (const line of row)
+        this.drawLine(line, this.below + (i + 0.5) * pitch, run.isCrowd ? ALL : run.look(line.name));
     });
   }
 
@@ -164,9 +218,9 @@ export class Course {
   }
 
   /** @param {Line} line */
-  drawLine(line, middle, thick) {
-    const { run } = this,
-      look = run.look(line.name),
+  drawLine(line, middle, look) {
+    const { run, pitch } = this,
+      thick = Math.min(pitch - 2, 9) > 2 ? Math.min(pitch - 2, 9) : Math.max(pitch - 1, 1.5),
       tall = thick >= 6;
     let runs = "",
       waits = "",
@@ -185,12 +239,11 @@ export class Course {
     this.shape(runs, `runs${tall ? "" : " slim"}`, look);
     for (const step of line.preempted) {
       if (tall) this.put(this.x(step), middle + 4.5, "mid back", "\u21ba");
-      else
-        this.sheet.append(svg("rect", { x: this.x(step) - 1, y: middle - 1.5, width: 2.5, height: 3, class: "back" }));
+      else this.into.append(svg("rect", { x: this.x(step) - 1.5, y: middle - 2, width: 3, height: 4, class: "back" }));
     }
     if (line.ended === null || line.spans.length === 0) return;
     if (line.lost) this.put(this.x(line.ended), middle + 4, "mid back", "\u2715");
-    else this.sheet.append(svg("circle", { cx: this.x(line.ended), cy: middle, r: tall ? 3.6 : 1.6, class: "done" }));
+    else this.into.append(svg("circle", { cx: this.x(line.ended), cy: middle, r: tall ? 3.6 : 1.6, class: "done" }));
   }
 
   drawScale() {
@@ -260,7 +313,7 @@ export class Course {
     node.addEventListener("pointerdown", (event) => {
       const { x, y } = this.at(event),
         row = this.rows[Math.floor((y - this.below) / this.pitch)];
-      if (x < this.left && row && this.named) {
+      if (x < this.left && row) {
         this.choose(row[0].name);
         return;
       }
@@ -274,8 +327,13 @@ export class Course {
     });
     node.addEventListener("pointermove", (event) => {
       const along = Math.abs(event.clientX - from.clientX) > Math.abs(event.clientY - from.clientY);
-      if (drags && (along || event.pointerType !== "touch")) this.go(this.placeAt({ x: this.at(event).x, y: 0 }));
+      const { x, y } = this.at(event),
+        row = this.rows[Math.floor((y - this.below) / this.pitch)] ?? [],
+        name = (row.find(({ ended }) => x <= this.x(ended ?? this.run.steps)) ?? row.at(-1))?.name;
+      if (!drags && name !== this.pointed) this.point((this.pointed = name));
+      if (drags && (along || event.pointerType !== "touch")) this.go(this.placeAt({ x, y: 0 }));
     });
+    node.addEventListener("pointerleave", () => this.point((this.pointed = undefined)));
     for (const kind of ["pointerup", "pointercancel"]) node.addEventListener(kind, () => (drags = false));
     node.addEventListener("keydown", (event) => {
       const far = Math.max(Math.round(this.axis.stops.length / 10), 1);

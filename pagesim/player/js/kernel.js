@@ -6,6 +6,8 @@ import { Layer, Recycler, svg } from "./svg.js";
 import { nameText, plural } from "./text.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+/** What a program does with a load, one part after the other. */
+const PARTS = ["1 load", "2 rescale", "3 add"];
 const brief = (number) => (Math.abs(number) < 100 ? number.toFixed(2) : `${+number.toPrecision(3)}`);
 
 /** The programs in the picture of one step; `play` moves what the step has changed, `light` what a reader points at. */
@@ -18,12 +20,17 @@ export class Kernel {
     this.boxes = new Recycler(group("under"), "rect");
     this.bars = new Recycler(group("bars"), "rect");
     this.layer = new Layer(stage.node, "under");
-    this.numbers = new Layer(stage.node, "under");
+    this.maxima = new Layer(stage.node, "under");
+    this.sums = new Layer(stage.node, "under");
+    /** @type {SVGElement[]} */
+    this.parts = [];
+    /** @type {[any, any, number][]} */
+    this.old = []; // the numbers of the step before, each with the part of a load that ends them
     this.lit = new Layer(stage.node, "trace");
     /** @type {Map<string, {node: SVGElement, height: number}>} */
     this.heights = new Map(); // of the bars that are drawn
     this.was = this.heights;
-    /** @type {{id: number, at: any, program: Program, y: number, nth: number}[]} */
+    /** @type {{id: number, at: any, program: Program, y: number, nth: number, points: number[][]}[]} */
     this.ways = [];
     /** @type {Animation[]} */
     this.running = [];
@@ -40,7 +47,14 @@ export class Kernel {
     this.was = this.heights;
     this.heights = new Map();
     this.running = [];
+    for (const [node] of this.old) node.remove();
+    this.old = [this.maxima, this.sums].flatMap(({ groups }, i) =>
+      groups.map((one) => /** @type {[any, any, number]} */ ([one.cloneNode(true), one, i + 1])),
+    );
     const top = film.tables[0].y - 5;
+    this.parts = (narrow ? [] : PARTS).map((name, i) =>
+      layer.text(x + PARTS.slice(0, i).join("").length * 6 + 12 * i, top, name, "small muted"),
+    );
     layer.text(
       narrow ? x : x + label,
       top,
@@ -56,7 +70,7 @@ export class Kernel {
       more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
     if (more) layer.text(x, film.end, more, "muted");
     if (near) layer.text(x, film.end + 17, `acc \u00f7 \u2113 and the output differ by less than ${near}`, "strong");
-    for (const drawn of [this.boxes, this.bars, layer, this.numbers]) drawn.done();
+    for (const drawn of [this.boxes, this.bars, layer, this.maxima, this.sums]) drawn.done();
   }
 
   /** A block table; what its programs load at this step is framed. @param {State} state */
@@ -111,7 +125,7 @@ export class Kernel {
 
   /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers. @param {ProgramRow} row */
   row(row, key, left, top, high, color, size) {
-    const { stage, film, layer, numbers } = this,
+    const { stage, film, layer, maxima, sums } = this,
       { layout, step } = stage,
       right = layout.width - MARGIN,
       room = right - 2 * film.number - 10 - left,
@@ -145,15 +159,15 @@ export class Kernel {
       scale = wide / (film.most - film.least),
       zero = right - 2 * film.number - film.least * scale,
       low = high > 20 ? 5 : 0;
-    numbers.text(
+    maxima.text(
       right - 2 * film.number,
       top + 10 + low,
       brief(now.m) + (rose ? " \u2191" : ""),
       rose ? "strong rose" : "",
     );
-    numbers.rect(Math.min(zero, zero + now.m * scale), base - 4 - low, Math.abs(now.m) * scale, 4, "weight");
-    numbers.text(right - film.number, top + 10 + low, brief(now.l));
-    numbers.rect(right - film.number, base - 4 - low, (now.l / film.sum) * wide, 4, "weight");
+    maxima.rect(Math.min(zero, zero + now.m * scale), base - 4 - low, Math.abs(now.m) * scale, 4, "weight");
+    sums.text(right - film.number, top + 10 + low, brief(now.l));
+    sums.rect(right - film.number, base - 4 - low, (now.l / film.sum) * wide, 4, "weight");
   }
 
   /** Lines from the pages to the programs that load them; those of a table meet in one. @param {State} state */
@@ -169,14 +183,17 @@ export class Kernel {
           trunk = `${id} ${program.name}`;
         if (!at) continue;
         if (!trunks.has(trunk)) trunks.set(trunk, trunks.size);
-        this.ways.push({ id, at, program, y: y + h / 2, nth: trunks.get(trunk) });
+        this.ways.push({ id, at, program, y: y + h / 2, nth: trunks.get(trunk), points: [] });
       }
     }
     const lane = Math.min((narrow ? 15 : 34) / Math.max(trunks.size, 1), 6);
-    for (const { at, program, y, nth } of this.ways) {
-      const x = film.x - 8 - nth * lane,
+    for (const way of this.ways) {
+      const { at, program, y, nth } = way,
+        x = film.x - 8 - nth * lane,
         low = at.y + cell.h + Math.min(cell.gy / 2, 3) + (nth % 2 ? 0.9 : -0.9),
-        d = `M${at.x + (narrow ? 4 : cell.w - 4) + (nth % 2) * 3} ${at.y + cell.h}V${low}H${x}V${y}H${film.x - 4}`;
+        begin = at.x + (narrow ? 4 : cell.w - 4) + (nth % 2) * 3,
+        d = `M${begin} ${at.y + cell.h}V${low}H${x}V${y}H${film.x - 4}`;
+      way.points = [[begin, at.y + cell.h / 2], [begin, low], [x, low], [x, y], [film.x - 13, y]]; // prettier-ignore
       under.path(d, "wire-edge slim");
       under.path(d, "wire", run.look(program.name).color);
       under.path(`M${film.x - 5} ${y - 3.5}v7l5 -3.5z`, "plug");
@@ -196,12 +213,12 @@ export class Kernel {
     }
   }
 
-  /** The pages are carried to the programs; then older bars shrink, where m has risen, and last new ones rise: each
-   * for so long. Returns how long all of it takes. */
-  play(ms) {
-    if (still.matches || !ms) return 0;
-    const { ghosts, layout } = this.stage,
-      { cell } = layout;
+  /** The pages are carried to the programs; then m is known, and older bars shrink where it has risen; last new ones
+   * rise, with their sum. Returns how long all of it takes. */
+  play(pace) {
+    if (still.matches || !pace) return 0;
+    const { ghosts } = this.stage,
+      ms = 1.5 * pace;
     for (const [key, { node, height }] of this.heights) {
       const old = this.was.get(key),
         from = old?.height ?? 0,
@@ -211,12 +228,18 @@ export class Kernel {
         node.animate({ transform: [`scaleY(${from / height})`, "scaleY(1)"] }, { ...timing, easing: "ease-in-out" }),
       );
     }
-    for (const group of this.numbers.groups) this.running.push(group.animate({ opacity: [0, 0, 1] }, 3 * ms));
-    ghosts.begin(ms);
-    for (const { id, at, y } of this.ways) {
-      const begin = [at.x + cell.w / 2, at.y + cell.h / 2];
-      ghosts.fly(id, [begin, [this.film.x - 13, y]]);
+    this.parts.forEach((node, i) => {
+      const now = { fill: "var(--mark)", fontWeight: 700 };
+      this.running.push(node.animate([now, now], { delay: i * ms, duration: ms }));
+    });
+    for (const [node, now, part] of this.old) {
+      now.before(node);
+      const offset = [0, part / 3, part / 3, 1];
+      this.running.push(now.animate({ opacity: [0, 0, 1, 1], offset }, 3 * ms));
+      node.animate({ opacity: [1, 1, 0, 0], offset }, 3 * ms).onfinish = () => node.remove();
     }
+    ghosts.begin(ms);
+    for (const { id, points } of this.ways) ghosts.fly(id, points);
     ghosts.end();
     return 3 * ms;
   }

@@ -220,11 +220,13 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     arrow = narrow ? 12 : 26; // two columns, and the way to them
   const table = arrow + entry[0] + entry[1];
   const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
-  const slotRows = Math.min(Math.ceil(size / 8), 4),
-    under = several ? 20 : contiguous ? 20 : 44 + slotRows * ROW;
+  // Where two runs are stepped by schedule(), no step writes a word, and the pools are what is compared.
+  const brief = linked && !several && [run, other].every(({ schedules }) => schedules.length > 0),
+    slotRows = brief ? 0 : Math.min(Math.ceil(size / 8), 4),
+    under = several || contiguous || brief ? 20 : 44 + slotRows * ROW;
   const line = several ? NAME + run.groups.list.length * LANE + 6 : LINE, // a request, or a table
     rows = several ? most.requests : most.tables;
-  const beside = Math.min(narrow ? (several ? 400 : 260) : room, Math.max(rows, 4) * line + under);
+  const beside = Math.min(narrow ? (several ? 400 : brief ? 152 : 260) : room, Math.max(rows, 4) * line + under);
   const lines = Math.max(Math.floor((beside - under) / line), 1);
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);

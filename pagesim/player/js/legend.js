@@ -46,11 +46,16 @@ export function drawLegend(stage, state, event, changed) {
     entry("hatched: being copied there", hatch);
     if (run.perChunk > 1 && layout.cell.detail) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
   } else if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
-  if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
+  if (run.shares) entry("thick, \u00d72: shared", box("thick"));
   if (signs.has("last"))
     entry(
       "outline: freed, its last owner",
-      both((bx, by) => layer.path(ring(bx + 1, by + 1, 10, 9, 2), "", "none", "#56B4E9"), box("thin")),
+      both((bx, by) => layer.path(ring(bx + 1.5, by + 1.5, 9, 8, 1.5), "", "none", "#56B4E9"), box("thin")),
+    );
+  if (run.isCrowd)
+    entry(
+      "the other sequences",
+      both((bx, by) => layer.rect(bx, by, 12, 11, "crowd"), box("thin")),
     );
   const [number] = [...signs].filter((sign) => sign !== "last");
   if (number) entry(`${number}: held by s${number}`, (bx, by) => layer.text(bx + 6, by + 10, number, "mid strong"));
@@ -86,7 +91,7 @@ export function drawLegend(stage, state, event, changed) {
   if (stage.shade) {
     entry(`shaded: ${short(stage.shade.name, 48)}`, (bx, by) =>
       [1, 2, 3, 4].forEach((strong, i) => {
-        layer.rect(bx + i * 4 - 2, by, 4, 11, "", event?.of == null ? "var(--token)" : run.look(event.of).color);
+        layer.rect(bx + i * 4 - 2, by, 4, 11, "", event?.of == null ? "var(--held)" : run.look(event.of).color);
         layer.rect(bx + i * 4 - 2, by, 4, 11, paleness(strong / 4));
       }),
     );

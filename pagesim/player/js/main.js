@@ -3,8 +3,9 @@
  *
  * It starts here, with its theme, its memory and its hooks. read.js, groups.js, state.js, effects.js,
  * jobs.js, rounds.js, lives.js, axis.js and model.js understand the file, layout.js places things, view.js,
- * queues.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier copies.js, of a
- * kernel that reads programs.js and kernel.js); beats.js, motion.js and ghosts.js show a step as it happens, and
+ * queues.js, score.js, course.js and when.js draw (of several groups lanes.js and lookup.js, of a second tier
+ * copies.js, of a kernel that reads programs.js and kernel.js, of many sequences crowd.js says whose colours are seen);
+ * beats.js, motion.js and ghosts.js show a step as it happens, and
  * controls.js knows what is shown; panel.js and stepper.js are what stands around the picture, input.js and walk.js
  * what a reader does with it. trace.js, lens.js, stations.js and bytes.js lead from a word to its bytes. A page
  * contains all of them as one script: bundle/player.txt, packed by `make web`.
@@ -27,6 +28,7 @@
  *   .ps-note .ps-lens        where a word is: at the pointer, and in beats; [data-action="lens-back"], lens-deeper
  *                            lens-close mib
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
+ *   .ps-told                 how the run stands, in numbers
  *   .ps-curve                the course of the run: memory by request and life lines; .ps-share its numbers
  *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;
  *                            [data-action="pair-…"]
@@ -41,7 +43,8 @@
 import { Player } from "./controls.js";
 import { html } from "./html.js";
 import { Run } from "./model.js";
-import { Pair, isFolded } from "./pair.js";
+import { Pair } from "./pair.js";
+import { isRace } from "./race.js";
 import { message, parse, unpack } from "./read.js";
 
 /**
@@ -180,7 +183,7 @@ async function begin(begun) {
   };
   const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
   const runs = PAIR && linked ? mounted.flatMap((one) => one?.run ?? []) : [],
-    players = PAIR && runs.length > 1 && isFolded(runs) ? [] : draw();
+    players = PAIR && runs.length > 1 && isRace(runs) ? [] : draw();
   if (PAIR && runs.length > 1 && players.every((player) => player)) {
     const pair = new Pair(outermost, runs, players, draw);
     window.pagesimPair = {

@@ -12,6 +12,7 @@ export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#
 export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const FEW = 5; // chains of cached blocks that are shown at once
 const HELD = [CACHED, CACHED | COMPUTED]; // flags of a block whose content is kept
+const CROWD = 20;
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -69,6 +70,11 @@ export class Run {
   isStack(list) {
     const places = this.ends.get(list);
     return places?.size === 1 && places.has(0) && !/queue/.test(list);
+  }
+
+  /** Whether there are too many sequences to tell them apart by their colours. */
+  get isCrowd() {
+    return this.places.size > CROWD;
   }
 
   get steps() {

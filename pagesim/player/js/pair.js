@@ -18,10 +18,6 @@ const LISTED = 6; // differences listed in words
 /** Whether memory is handed out in stretches. @param {Run} run */
 const isInOnePiece = ({ header }) => header.lists[0]?.[1] === "sorted";
 
-/** What lies in one piece on one side is not compared block by block, nor drawn so, until a reader asks for it.
- * @param {Run[]} runs */
-export const isFolded = (runs) => isRace(runs) && runs.some(isInOnePiece);
-
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
   const clocks = runs.map(({ clock }) => clock),
@@ -59,7 +55,7 @@ const has = (state, name, inSlots = false) => {
   return [queue, blocks ? `${plural(tables[0].filled, "token")} in ${room}` : ""].filter(Boolean).join(", ") || "gone";
 };
 
-/** What differs: the names of sequences, and a few words about each. @param {State[]} states */
+/** What differs: the names of sequences, and rows of what it is and how it is in each. @param {State[]} states */
 export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
@@ -68,12 +64,13 @@ export function differences([a, b]) {
   }
   const of = (state, name) => has(state, name, a.blockSize !== b.blockSize),
     found = [...names].filter((name) => of(a, name) !== of(b, name));
-  const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${of(a, name)} | ${of(b, name)}`);
-  if (found.length > LISTED) words.push(`and ${plural(found.length - LISTED, "more sequence")}`);
+  const rows = found.slice(0, LISTED).map((name) => [nameText(name), of(a, name), of(b, name)]);
+  if (found.length > LISTED) rows.push([`and ${plural(found.length - LISTED, "more sequence")}`]);
   const share = (count) => [a, b].map((s) => `${((100 * count(s)) / (s.usable || 1)).toFixed(1)} %`),
-    [held, full] = [share((s) => s.held), share((s) => s.slots.token / s.blockSize)];
-  if (held[0] !== held[1]) words.push(`memory held: ${held.join(" | ")}; with tokens: ${full.join(" | ")}`);
-  return { names: new Set(found), words };
+    held = share((s) => s.held);
+  if (held[0] !== held[1])
+    rows.push(["memory held", ...held], ["with tokens", ...share((s) => s.slots.token / s.blockSize)]);
+  return { names: new Set(found), rows };
 }
 
 /** Sequences that have the same in both, but in blocks with other numbers. @param {State[]} states */
@@ -82,11 +79,11 @@ function elsewhere([a, b]) {
   return [...new Set([...a.tables.keys()].map((name) => a.groups.owner(name)))]
     .filter((name) => ids(a, name) !== ids(b, name))
     .slice(0, LISTED)
-    .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
+    .map((name) => [nameText(name), ...[a, b].map((state) => `blocks ${short(ids(state, name), 40)}`)]);
 }
 
 export class Pair {
-  /** Without players it is folded: `draw` makes them when a reader unfolds it.
+  /** Without players it is folded, as a race is at first: `draw` makes them when a reader unfolds it.
    * @param {Run[]} runs @param {any[]} players */
   constructor(root, runs, players, draw) {
     this.root = root;
@@ -169,7 +166,7 @@ export class Pair {
     this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place" });
     this.heard = html("p", { class: "ps-heard" });
-    this.differ = html("p", { class: "ps-differences" });
+    this.differ = html("div", { class: "ps-differences" });
     this.lines.hidden = this.differ.hidden = this.runs.every((run) => run.programs.length > 0);
     if (this.race) this.root.dataset.race = "true";
     this.root.prepend(
@@ -221,18 +218,28 @@ export class Pair {
     this.go((after < 0 ? this.places.length : after) - 1);
   }
 
-  /** Room for the longest differences: a look at some of the steps. */
+  /** Room for the most differences: a look at some of the steps. */
   reserve() {
     if (this.folded) return;
     const { runs } = this,
       all = [...Array(40).keys()].map((k) => Math.round((k * this.steps) / 39)),
       told = all.map(
         (step) =>
-          differences(runs.map((run, i) => run.at(this.stops[i][Math.min(step, this.stops[i].length - 1)]))).words,
-      ),
-      longest = told.sort((a, b) => b.join().length - a.join().length)[0];
-    this.differ.replaceChildren(...longest.map((text) => html("span", {}, `\u2260 ${text}`)));
+          differences(runs.map((run, i) => run.at(this.stops[i][Math.min(step, this.stops[i].length - 1)]))).rows,
+      );
+    this.tell(told.sort((a, b) => b.length - a.length)[0]);
     this.differ.style.minHeight = `${this.differ.offsetHeight}px`;
+  }
+
+  /** A row for each difference. @param {string[][]} rows */
+  tell(rows) {
+    const titles = this.players.map(({ run }, i) => html("th", { scope: "col" }, `${run.header.title ?? "AB"[i]}`)),
+      table = html("table", {}, html("tr", {}, html("td"), ...titles));
+    for (const [what, ...both] of rows) {
+      const name = html("th", { scope: "row" }, html("b", {}, "\u2260"), ` ${what}`);
+      table.append(html("tr", {}, name, ...both.map((text) => html("td", {}, text))));
+    }
+    this.differ.replaceChildren(rows.length ? table : "The two do not differ.");
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -258,19 +265,18 @@ export class Pair {
   compare(at, next) {
     const states = this.runs.map((run, i) => run.at(at[i])),
       others = elsewhere(states);
-    const { names, words } = differences(states);
+    const { names, rows } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
       if (next) player.stage.kernel?.play(PACES[CLICK][0]);
     });
-    const { rows, differing } = linesOf(this.tallies, at);
-    this.lines.replaceChildren(...rows);
-    if (!words.length) words.push(...differing); // else these come with them, and are marked above
-    if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
-    this.words = words;
-    const same = html("span", { class: "ps-same" }, "The two do not differ.");
-    this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
+    const lines = linesOf(this.tallies, at);
+    this.lines.replaceChildren(...lines.rows);
+    if (!rows.length) rows.push(...lines.differing); // else these come with them, and are marked above
+    if (!rows.length) rows.push(...others); // V1's blocks are never V0's: its first is null
+    this.words = rows.map(([what, ...both]) => [what, both.join(" | ")].filter(Boolean).join(": "));
+    this.tell(rows);
   }
 
   play() {

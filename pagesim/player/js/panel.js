@@ -158,7 +158,8 @@ export class Panel {
   below() {
     const { player } = this,
       { predict } = player;
-    this.said = html("div", { class: "ps-said" }, predict.feedback, this.caption, this.changes, predict.node);
+    this.words = html("div", { class: "ps-words" }, this.caption, this.changes);
+    this.said = html("div", { class: "ps-said" }, predict.feedback, this.words, predict.node);
     const keys = player.run.schedules.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
     return [
       this.said,
@@ -191,11 +192,13 @@ export class Panel {
     ];
   }
 
-  /** Room for the longest words of the run, so that the picture stays where it is from step to step. */
+  /** Room for the longest words of the run, so that the picture stays where it is from step to step; the longest of
+   * all are scrolled. */
   reserve() {
     const { player } = this,
       { run, step, state, round } = player,
       longest = (length) => [...run.events.keys()].sort((a, b) => length(b) - length(a)).slice(0, 5);
+    const cap = player.stage.layout.narrow && !player.linked ? 150 : 84;
     let most = 0;
     this.said.style.setProperty("--room", "0px");
     const wanted = [longest((k) => run.events[k].caption.length), longest((k) => run.events[k].effects.length)];
@@ -203,9 +206,11 @@ export class Panel {
       [player.step, player.state] = [i + 1, run.at(i + 1)];
       player.round = player.rounds;
       this.showEvent(run.events[i]);
-      most = Math.max(most, this.caption.offsetHeight + this.changes.offsetHeight + 24);
+      most = Math.max(most, this.caption.offsetHeight + this.changes.offsetHeight + 8);
     }
-    this.said.style.setProperty("--room", `${most}px`);
+    this.words.tabIndex = most > cap ? 0 : -1;
+    this.said.style.setProperty("--cap", `${cap}px`);
+    this.said.style.setProperty("--room", `${Math.min(most, cap) + 16}px`);
     [player.step, player.state, player.round] = [step, state, round];
   }
 
@@ -273,7 +278,8 @@ export class Panel {
         return html(
           "span",
           {},
-          `${CHANGES.get(kind)[0]} ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
+          html("b", {}, CHANGES.get(kind)[0]),
+          ` ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
         );
       }),
       ...this.shades(event),

@@ -1,6 +1,7 @@
 // The memory of one run as a map in which every slot has the same area, whatever a block is: two runs
 // on the same memory can be compared by eye. One path for all that a request holds, however many slots.
 
+import { ALL } from "./crowd.js";
 import { PATTERNS } from "./model.js";
 import { Layer, svg } from "./svg.js";
 
@@ -101,7 +102,7 @@ export class Pool {
       const own = table.ids.filter((id) => !drawn.has(id)); // a shared block once, as its first owner's
       own.forEach((id) => drawn.add(id));
       const { held, written } = this.stretches(state, own),
-        { color, pattern } = run.look(table.name);
+        { color, pattern } = run.isCrowd ? ALL : run.look(table.name);
       if (!held.length) continue;
       const all = path(held),
         full = path(written);

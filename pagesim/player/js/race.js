@@ -5,6 +5,7 @@ import { Axis, inWords } from "./axis.js";
 import { Course } from "./course.js";
 import { html } from "./html.js";
 import { Pool, gridOf } from "./pool.js";
+import { scoreWords } from "./score.js";
 import { plural } from "./text.js";
 import { signsOf } from "./when.js";
 
@@ -42,17 +43,6 @@ export function manner(run) {
   return run.schedules.some((event) => run.share[event + 1][2] > 0)
     ? "Each request reserves one contiguous region when it starts."
     : "Slots are taken one by one, as they are needed.";
-}
-
-/** How much a side has done at a step: {running, written, finished, all}. @param {Run} run */
-export function scoreOf(run, step) {
-  return {
-    running: [...run.lives.lines.keys()].filter((name) => run.lives.queueAt(name, step) === "running").length,
-    written: run.percent(step)[0],
-    kept: run.percent(step)[1] + run.percent(step)[2],
-    finished: run.lives.finished(step),
-    all: run.lives.served.length,
-  };
 }
 
 export class Race {
@@ -143,29 +133,13 @@ export class Race {
     }
     this.runs.forEach((run, i) => {
       const { score, title } = this.sides[i],
-        { running, written, kept, finished, all } = scoreOf(run, steps[i]),
-        over = steps[i] === run.steps,
-        rest = kept >= 0.5 ? [", ", html("b", {}, `${kept.toFixed(0)} %`), " held and still empty"] : [];
+        { unit, max } = this.axes[i];
       this.pools[i].draw(run.at(steps[i]));
-      this.pools[i].node.setAttribute("aria-label", `${title}: ${written.toFixed(0)} % of the memory is written`);
+      const written = run.percent(steps[i])[0].toFixed(0);
+      this.pools[i].node.setAttribute("aria-label", `${title}: ${written} % of the memory is written`);
       this.courses[i].draw(steps[i], place);
-      score.parentElement.dataset.over = `${over}`;
-      const words = over
-        ? [
-            html("b", {}, finished === all ? `all ${all} finished` : `${finished} of ${all} finished`),
-            ` at ${inWords(this.axes[i].unit, this.axes[i].max)}`,
-          ]
-        : [
-            html("b", {}, `${running}`),
-            " at once \u00b7 ",
-            html("b", {}, `${written.toFixed(0)} %`),
-            " written",
-            ...rest,
-            " \u00b7 ",
-            html("b", {}, `${finished}`),
-            ` of ${all} finished`,
-          ];
-      score.replaceChildren(...words);
+      score.parentElement.dataset.over = `${steps[i] === run.steps}`;
+      score.replaceChildren(...scoreWords(run, steps[i], inWords(unit, max)));
     });
   }
 }

@@ -80,4 +80,5 @@ export class Rows {
 
   /** Every request has its name. */
   lift() {}
+  calm() {}
 }

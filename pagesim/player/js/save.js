@@ -26,7 +26,7 @@ function standalone(node) {
     looks = getComputedStyle(root),
     family = looks.fontFamily,
     { width: wide, height: high } = node.viewBox.baseVal;
-  const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
+  const names = ["paper", "ink", "muted", "line", "panel", "held", "crowd", "mark", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
   const rules = document.querySelector("style")?.textContent;
   const roomy = Math.max(wide + 2 * MARGIN, ((high + 120) * 16) / 9),

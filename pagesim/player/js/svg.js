@@ -76,6 +76,7 @@ export class Layer {
   text(x, y, text, className = "", hit = null) {
     const node = this.kinds.text.next({ x, y, class: className }, hit);
     if (node.now.text !== text) node.textContent = node.now.text = text;
+    return node;
   }
 
   /** Text on a background of paper, readable on fills and hatches. @param {Hit | null} hit */

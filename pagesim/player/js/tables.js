@@ -223,7 +223,7 @@ function tablesInLines(stage, state, event, changed, view) {
         : "no sequence holds any blocks";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
-  if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
+  if (stage.layout.slotRows && !stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
 }
 
 /** Under the lines, one logical block with its tokens: what this step wrote, or what is selected.
@@ -301,7 +301,8 @@ function line(stage, table, y, state, concerned, changed, view) {
     size = state.blockSize;
   const look = run.look(table.name),
     hit = { seq: table.name };
-  const away = table.ids.some((id) => id >= state.numGpu);
+  const away = table.ids.some((id) => id >= state.numGpu),
+    calm = stage.near && !stage.near.has(table.name);
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
   const name = differs(view, table) + short(nameText(table.name), 9);
@@ -338,12 +339,13 @@ function line(stage, table, y, state, concerned, changed, view) {
     const edge = `M${x} ${y + 1}h${width}v15h${-width}z`;
     if (state.refs[id] > 1) thick += edge;
     else thin += edge;
-    layer.text(x + width / 2, y + 12.5, `${id}`, "mid small halo");
+    const ink = calm ? "" : high === 15 && !away ? look.ink : "halo";
+    layer.text(x + width / 2, y + 12.5, `${id}`, `mid small ${ink}`);
     if (changed.has(id) && concerned) frame(framed, x, x + width, 1.5);
     if (view.selected?.kind === "block" && view.selected.value === id) stage.over.rect(x, y + 1, width, 15, "chosen");
   });
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
-  layer.path(fills, faded, "none", look.color);
+  layer.path(fills, faded, "none", calm ? "var(--crowd)" : look.color);
   if (due) layer.path(due, "reserved", "none", look.color);
   if (due) layer.path(due, faded, "none", "url(#ps-hatch)");
   layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");

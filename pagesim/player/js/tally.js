@@ -51,7 +51,7 @@ export class Tally {
   }
 }
 
-/** {rows, differing}: the names of the columns and a line for each run, what differs marked; the same in words. */
+/** {rows, differing}: the names of the columns and a line for each run, what differs marked; and that alone. */
 export function linesOf(tallies, steps) {
   const lines = tallies.map((tally, i) => tally.at(steps[i]));
   const columns = [...new Set(lines.flatMap((line) => [...line.keys()]))];
@@ -65,5 +65,5 @@ export function linesOf(tallies, steps) {
     html("tr", {}, ...columns.map((name) => (name ? html("th", { scope: "col" }, name) : html("td")))),
     ...lines.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name)))),
   ];
-  return { rows, differing: differing.map((name) => `${name}: ${lines.map((line) => text(line, name)).join(" | ")}`) };
+  return { rows, differing: differing.map((name) => [name, ...lines.map((line) => text(line, name))]) };
 }

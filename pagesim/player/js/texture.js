@@ -5,11 +5,12 @@ import { box, fieldOf } from "./field.js";
 
 /** The colour of a block in the picture: its first owner's, or what it is without one.
  * @param {State} state @param {Owner[] | undefined} owners */
-const lookOf = (state, id, owners) =>
-  owners?.[0]?.color ?? (state.refs[id] || state.isIdle(id) ? "var(--held)" : undefined);
+const lookOf = (state, id, owners, near) =>
+  (owners?.[0] && near && !near.has(owners[0].name) ? "var(--crowd)" : owners?.[0]?.color)
+  ?? (state.refs[id] || state.isIdle(id) ? "var(--held)" : undefined);
 
 /** @param {Stage} stage @param {State} state @param {Owner[][]} owners @param {Changed} changed */
-export function drawTexture({ under, over, layout, cells }, state, owners, changed) {
+export function drawTexture({ under, over, layout, cells, near }, state, owners, changed) {
   const { columns, t, height, apart } = /** @type {Texture} */ (layout.texture),
     { numGpu: gpu, total } = state,
     [{ x: left, y: low, columns: across }] = layout.pools,
@@ -21,8 +22,8 @@ export function drawTexture({ under, over, layout, cells }, state, owners, chang
       field.outline(from, Math.min(to, gpu), more) + field.outline(Math.max(from, gpu) + apart, to + apart, more),
     paths = new Map();
   for (let id = 0, end = 0; id < total; id = end) {
-    const look = lookOf(state, id, owners[id]);
-    for (end = id + 1; end < total && lookOf(state, end, owners[end]) === look;) end++;
+    const look = lookOf(state, id, owners[id], near);
+    for (end = id + 1; end < total && lookOf(state, end, owners[end], near) === look;) end++;
     if (look) paths.set(look, (paths.get(look) ?? "") + outline(id, end));
   }
   const at = (x, y) => {

@@ -1,6 +1,7 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
+import { meant, nearTo } from "./crowd.js";
 import { Rows } from "./rows.js";
 import { drawTexture } from "./texture.js";
 import { chunksText, drawChunks, drawCopies } from "./copies.js";
@@ -177,7 +178,9 @@ export class Stage {
     const shades = marksOf(event);
     this.shade = shades[view.shade] ?? shades[0];
     this.lit = litSlots(this.shade, state.blockSize, run.events);
+    this.near = nearTo(run, owners, view);
     this.cells.draw(state, owners, view, changed);
+    this.cells.calm(this.near);
     if (this.layout.texture) drawTexture(this, state, owners, changed);
     if (this.layout.tree && run.chains) drawTree(this, state, owners, event, changed, view);
     drawTables(this, state, event, changed, view);
@@ -202,9 +205,14 @@ export class Stage {
     return several ? cell.w / size : cell.slot;
   }
 
-  /** Show what belongs together with the block that a reader points at. @param {Hit | null} hit */
+  /** Show what belongs together with what a reader points at; returns who has colours. @param {Hit | null} hit */
   lift(hit) {
-    this.cells.lift(this.cells.owners, hit?.block);
+    const { cells, near } = this;
+    cells.lift(cells.owners, hit?.block);
+    if (!near) return null;
+    const all = new Set([...near, ...meant(cells.owners, hit ?? {})]);
+    cells.calm(all);
+    return all;
   }
 
   /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */

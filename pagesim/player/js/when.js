@@ -1,18 +1,21 @@
 // Under the picture of one run: when. Its course, the unit of its time, and what the signs say.
 
-import { Axis, unitsOf } from "./axis.js";
+import { Axis, inWords, unitsOf } from "./axis.js";
 import { Course } from "./course.js";
 import { button, html } from "./html.js";
+import { scoreWords } from "./score.js";
 
 /** What the signs of the life lines say, as far as there are any. @param {Run[]} runs */
 export function signsOf(runs) {
   const lines = runs.flatMap((run) => [...run.lives.lines.values()]),
+    crowd = runs.some(({ isCrowd }) => isCrowd) ? " ps-crowd" : "",
     has = (test) => lines.some(test),
     queued = (test) => has(({ spans }) => spans.some(([, , queue]) => test(queue)));
   const kept = runs.some((run) => run.share.some(([, internal, reserved]) => internal + reserved > 0));
   return [
     ["written", "written", true],
     ["kept", "held, still empty", kept],
+    ["idle", "cached, unused", runs.length > 1 && runs.some(({ header }) => header.caching)],
     ["runs", "runs", lines.length > 0],
     ["waits", "waits", queued((queue) => queue !== "running" && queue !== "swapped")],
     ["away", "swapped out", queued((queue) => queue === "swapped")],
@@ -21,7 +24,7 @@ export function signsOf(runs) {
     ["lost", "left without an output", has(({ lost }) => lost)],
   ]
     .filter(([, , is]) => is)
-    .map(([sign, words]) => html("span", {}, html("i", { class: `ps-sign ps-sign-${sign}` }), `${words}`));
+    .map(([sign, words]) => html("span", {}, html("i", { class: `ps-sign ps-sign-${sign}${crowd}` }), `${words}`));
 }
 
 export class When {
@@ -34,15 +37,18 @@ export class When {
       label: "the time in this run",
       go: ({ step }) => player.go(step),
       choose: (name) => player.choose({ seq: name }),
+      point: (name) => player.hover(name === undefined ? null : { seq: name }),
     });
     this.buttons = this.units.map((unit, i) =>
       button(`unit-${i}`, unit, `${unit}: the unit of time`, () => this.measure(unit)),
     );
     const choice = html("span", { class: "ps-group", role: "group", "aria-label": "unit of time" }, ...this.buttons);
     choice.hidden = this.units.length < 2;
+    this.told = html("p", { class: "ps-told" });
     this.node = html(
       "div",
       { class: "ps-when" },
+      this.told,
       html("div", { class: "ps-when-head" }, html("span", { class: "ps-signs" }, ...signsOf([run])), choice),
       this.course.node,
     );
@@ -58,7 +64,10 @@ export class When {
 
   /** @param {Selected | null} selected */
   draw(step, selected) {
-    this.course.draw(step);
-    this.course.follow(selected?.kind === "seq" ? selected.value : undefined);
+    const { course, run } = this,
+      { unit, max } = course.axis;
+    course.draw(step);
+    if (run.header.queues.length) this.told.replaceChildren(...scoreWords(run, step, inWords(unit, max)));
+    course.follow(selected?.kind === "seq" ? selected.value : undefined);
   }
 }
