@@ -198,7 +198,8 @@ export class Panel {
       longest = (length) => [...run.events.keys()].sort((a, b) => length(b) - length(a)).slice(0, 5);
     let most = 0;
     this.said.style.setProperty("--room", "0px");
-    const wanted = [longest((k) => run.events[k].caption.length), longest((k) => run.events[k].effects.length)];
+    const words = ({ caption, event }) => caption.length + event.length, // the call stands behind the sentence
+      wanted = [longest((k) => words(run.events[k])), longest((k) => run.events[k].effects.length)];
     for (const i of wanted.flat()) {
       [player.step, player.state] = [i + 1, run.at(i + 1)];
       player.round = player.rounds;
