@@ -97,7 +97,7 @@ declare global {
   /** Its kind, its block (or groups), and what the kind needs: FORMAT.md. */
   type Effect = [string, any, ...any[]];
   type Box = [number, number, number, number];
-  /** Of a cell and of what stands around it; the last four are 0 where a block is not a strip of slots. */
+  /** Of a cell and of what stands around it; the last three are 0 where a block is not a strip of slots. */
   interface Sizes {
     w: number;
     h: number;
@@ -107,7 +107,6 @@ declare global {
     before: number;
     behind: number;
     owners: number;
-    slot: number;
   }
   /** The cells of both pools: g and c are their numbers of columns. */
   interface Grid extends Sizes {

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from pagesim.journal.state import State
 from pagesim.player.describe import counted, name_text
+from pagesim.timeline.captions_rows import appended, given_back
 from pagesim.timeline.captions_tier import PARTS as TIER
 from pagesim.timeline.captions_tier import scheduled
 from pagesim.timeline.captions_v1 import PARTS as V1
@@ -53,6 +54,8 @@ def _placed(facts: Facts, verb: str) -> list[str]:
 
 
 def _append(facts: Facts) -> list[str]:
+    if facts.is_contiguous:
+        return appended(facts)
     who, writes = facts.who, facts.of("write")
     count = sum(effect.count for effect in writes)
     parts = [*nulls(facts), *_copies(facts), *_evicted(facts, f" by {who}")]
@@ -205,6 +208,8 @@ def _hits(facts: Facts) -> list[str]:
 
 
 def _given_back(facts: Facts) -> list[str]:
+    if facts.is_contiguous:
+        return given_back(facts)
     parts, returned = [], facts.ids("free")
     if len(returned) == 1:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")

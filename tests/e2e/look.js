@@ -182,6 +182,16 @@ function framed() {
   }));
 }
 
+// Words of tables and pools within shapes, sorted.
+function wordsWithin(css) {
+  const shapes = all(`.ps-stage ${css}`).map(box);
+  const texts = all(".ps-stage :is(.under.texts, .ps-cell) text").filter((t) => {
+    const [x, y] = middle(t);
+    return shapes.some((s) => x > s.left && x < s.right && y > s.top && y < s.bottom);
+  });
+  return said(texts).sort();
+}
+
 // Whether the mark of a hit that left the free queue stands between two of its chips.
 function gapBetween(one, other) {
   const gap = box(all(".ps-stage .over .gap")[0]);

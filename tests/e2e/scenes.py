@@ -68,6 +68,25 @@ def busy(events: int) -> pagesim.Timeline:
     return story.run
 
 
+def cached(events: int) -> pagesim.Timeline:
+    """V1 with caching: 128 blocks of 16, six beginnings that the prompts share."""
+    rng = random.Random(0)
+    story = pagesim.Story(gpu_blocks=128, block_size=16, engine="v1", caching=True)
+    text = [rng.randrange(32_000) for _ in range(5000)]
+    running: list[pagesim.Writer] = []
+    for number in range(events):
+        if number % 4 == 0 and len(running) < 9:
+            head = rng.randrange(6) * 100
+            own = rng.randrange(600, 4900)
+            prompt = text[head : head + 75] + text[own : own + rng.randrange(20, 60)]
+            running.append(story.arrive(prompt, number))
+        elif rng.random() < 0.1:
+            running.pop(rng.randrange(len(running))).leave()
+        else:
+            rng.choice(running).write([rng.randrange(32_000)])
+    return story.run
+
+
 def hostile(names: list[str], tokens: list[str], title: str, why: str) -> pagesim.Timeline:
     """A run in which all that can be named bears a name that would like to be more than text."""
     story = pagesim.Story(gpu_blocks=24, cpu_blocks=8, block_size=4)

@@ -104,6 +104,26 @@ def test_a_row_of_larger_units_counts_slots_as_well(page: Page) -> None:
     assert abs(filled - len(table.token_ids) / (last - first + 1)) < 0.01
 
 
+@pytest.mark.parametrize("unit", [1, 4])
+def test_contiguous_memory_has_no_blocks(page: Page, unit: int) -> None:
+    """Neither in a caption, nor among the changes, nor in the line about what is pointed at."""
+    run = rows(unit)
+    page.show(run)
+    for step in (6, 7, 15, len(run) - 1):
+        page.go(step)
+        for css in (".ps-caption", ".ps-changes"):
+            assert "block" not in page.text(css) and "slot" in page.text(css), step
+    page.go(15)
+    table, *_ = run.at(15).tables.values()
+    first, last = unit * table.block_ids[0], unit * table.block_ids[-1] + unit - 1
+    row = page.one(".ps-stage .name")
+    page.look("pointAt", row, row)
+    assert f"slots {first}\u2013{last}" in page.text(".ps-detail")
+    page.look("pointAt", page.one(".ps-stage .stretch"))
+    assert page.text(".ps-detail").startswith("Slot")
+    assert "block" not in page.text(".ps-detail")
+
+
 def test_it_opens_where_there_is_something_to_see(page: Page) -> None:
     run = scenes.scheduled()
     page.show(run, address="")

@@ -159,6 +159,20 @@ def test_headings_keep_their_distance(page: Page) -> None:
     assert filled["left"] - block["right"] >= 5
 
 
+@pytest.mark.parametrize("width", [1000, 1400])
+def test_twelve_blocks_stand_in_one_column(page: Page, width: int) -> None:
+    """Beside a second pool, and with what sharing saves: that costs no height."""
+    page.size(width, 900)
+    page.show(scenes.small(), 5)
+    cells = page.look("boxes", ".ps-cell .edge")
+    assert len({round(cell["left"]) for cell in cells[:12]}) == 1
+    (sharing,) = (
+        text for text in page.look("boxes", ".ps-stage text") if "sharing" in text["says"]
+    )
+    chips = page.look("boxes", ".ps-stage text", "GPU free list")[0]
+    assert abs(sharing["y"] - chips["y"]) < 10
+
+
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])
 def test_controls_and_stage_fit_a_laptop(page: Page, name: str) -> None:
     page.size(1000, 640)

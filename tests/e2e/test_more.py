@@ -82,6 +82,29 @@ def test_sharing_is_compared_with_none(page: Page) -> None:
         )
 
 
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_slots_that_a_step_wrote_are_framed(page: Page, width: int) -> None:
+    """Their words, in the table and in the pool; before the beat that writes them, none."""
+    run = scenes.small()
+    page.size(width, 900)
+    page.show(run)
+    for step, event in enumerate(run, 1):
+        tables = run.at(step).tables
+        words = [
+            f"{word}"
+            for e in event.effects
+            if e.kind == "write" and e.table is not None and e.first is not None
+            for word in tables[e.table].token_ids[e.first : e.first + e.count]
+        ]
+        page.go(step)
+        assert page.look("wordsWithin", ".over .outline") == sorted(2 * words), step
+        if not words:
+            continue
+        for number in range(page.js("return pagesimPlayer.beats.length")):
+            page.look("beat", number)
+            assert page.all(".ps-stage .over .outline") == [], (step, number)
+
+
 def test_the_end_of_a_lookup_is_in_the_tree(page: Page) -> None:
     page.show(prefixes(), 3)
     (end,) = page.look("boxes", ".over .candidate")[:1]

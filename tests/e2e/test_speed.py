@@ -14,7 +14,7 @@ from tests.e2e import scenes
 from tests.e2e.browser import Page
 
 SLACK = 5
-MOUNT_MS, STEP_MS, SCRUB_MS = 100, 5, 10
+MOUNT_MS, STEP_MS, SCRUB_MS, DRAW_MS = 100, 5, 10, 4
 FIXED_BYTES, BYTES_A_STEP = 80_000, 80
 # A step counts with the layout that it causes, not with the painting.
 TIME = """
@@ -26,6 +26,24 @@ for (const step of arguments[0]) {
   times.push(performance.now() - begun);
 }
 return times;
+"""
+# What the script takes, and how often it asks for a size, which the browser must lay out for.
+DRAW = """
+let asked = 0;
+const count = (of, name) => {
+  const { get, value, ...more } = Object.getOwnPropertyDescriptor(of, name);
+  const noted = (what) => function (...given) { asked++; return what.apply(this, given); };
+  const change = get ? { get: noted(get) } : { value: noted(value) };
+  Object.defineProperty(of, name, { ...more, ...change });
+};
+const { prototype } = HTMLElement;
+for (const name of ['offsetParent', 'offsetWidth', 'offsetHeight']) count(prototype, name);
+count(Element.prototype, 'getBoundingClientRect');
+const times = arguments[0].map((step) => {
+  pagesimPlayer.goto(step);
+  return pagesimPlayer.timings.draw_ms;
+});
+return [times, asked];
 """
 SCATTERED = [(i * 7919) % 1999 for i in range(300)]
 
@@ -54,6 +72,15 @@ def test_a_large_run_mounts_and_steps_quickly(
     assert median_of(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
     page.go(1200)
     page.shot("busy")
+
+
+def test_a_tree_of_cached_blocks_is_drawn_quickly(
+    page: Page, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page.show(scenes.cached(400))
+    times, asked = page.js(DRAW, list(range(200, 400)))
+    assert median_of(capsys, "128 cached blocks: a draw", times) <= SLACK * DRAW_MS
+    assert asked == 0, "to draw a step measures nothing"
 
 
 def test_ten_thousand_steps_work(page: Page, capsys: pytest.CaptureFixture[str]) -> None:

@@ -239,7 +239,7 @@ export class Cells {
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
     if (detail !== 3) return;
-    const slot = this.stage.slotWidth(size);
+    const slot = w / size; // all blocks are as wide
     let ticks = "";
     if (group ? !group.state : !state.groups.several) {
       for (let i = 1; i < size; i++) ticks += `M${i * slot} 0v${h}`;
@@ -331,7 +331,7 @@ export class Cells {
       } = this.stage.layout,
       { id } = cell,
       { refs, after } = look,
-      slot = this.stage.slotWidth(look.size);
+      slot = w / look.size;
     const middle = h / 2 + 4;
     this.put(
       cell,

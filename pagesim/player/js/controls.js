@@ -9,7 +9,7 @@ import { Predict } from "./predict.js";
 import { Panel } from "./panel.js";
 import { fromAddress, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { isCount } from "./read.js";
-import { describeBlock, groupText, nameText, plural, short } from "./text.js";
+import { describeBlock, groupText, nameText, plural, ranges, short } from "./text.js";
 import { CLICK, Motion, PACES } from "./motion.js";
 import { roundsOf } from "./rounds.js";
 import { listen } from "./input.js";
@@ -298,7 +298,9 @@ export class Player {
     const has = ({ ids }) => `${plural(ids.length, "block")} (${ids.length ? short(ids.join(", "), 90) : "none"})`;
     const where = state.groups.several
       ? tables.map((one) => `; ${groupText(state, one)}`).join("")
-      : ` in ${has(table)}`;
+      : state.sorted[0] && table.ids.length
+        ? ` in slots ${ranges(table.ids, state.blockSize)[0].text}`
+        : ` in ${has(table)}`;
     return (
       `${nameText(name)}: ${plural(table.filled, "token")}${where}; `
       + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`

@@ -2,7 +2,8 @@
 // place is covered there until the beat is over.
 
 import { isPromise } from "./effects.js";
-import { HEAD, QUEUE, ROW, SHARED } from "./layout.js";
+import { HEAD, QUEUE } from "./layout.js";
+import { slotsOf } from "./overlay.js";
 import { svg } from "./svg.js";
 import { nameText, short } from "./text.js";
 
@@ -139,7 +140,7 @@ export class Ghosts {
     else way.shift();
     if (entry && isFree !== this.back)
       this.hole([entry[0], entry[1], entry[2] + (layout.full ? layout.entry[1] : 0), entry[3]]);
-    const isFirst = list[1] < HEAD + layout.body + 20 + Number(this.stage.run.shares) * SHARED;
+    const isFirst = list[1] < HEAD + layout.body + 20; // below the pools, without words between
     this.fly(block, isFree ? way.reverse() : way, isClear && isFirst && !layout.tree, part);
   }
 
@@ -206,23 +207,16 @@ export class Ghosts {
     });
   }
 
-  /** Words drop into their slots, one after another: in the table and in the pool. @param {State} state */
-  write(state, effect) {
-    const [, block, name, first, count] = effect,
-      { layout, run, cells, label } = this.stage,
-      { slot, cell } = layout,
-      table = state.tables.get(name),
-      size = run.groups.sizeOf(name),
-      isWhole = cell.detail < 3 || !table || run.groups.isState(name),
-      row = this.live.rows.get(`${name} ${Math.floor(first / size)}`),
-      { x, y } = cells.at[block] ?? {};
-    if (isWhole) this.fade(block);
+  /** Words drop into their slots, one after another: in the table and in the pool.
+   * @param {State} state @param {any[]} effect */
+  write(state, [kind, block, name, first, count]) {
+    const { layout, run, label } = this.stage,
+      table = state.tables.get(name);
+    if (layout.cell.detail < 3 || !table || run.groups.isState(name)) this.fade(block);
     for (let i = 0; table && i < count && this.left-- > 0; i++) {
-      const k = (first + i) % size,
-        wide = cell.w / size,
-        word = first + i < table.known ? label(table.tokens[first + i]) : "?";
-      if (!isWhole) this.drop([x + k * wide, y, wide, cell.h], word, name, i / count);
-      if (row) this.drop([row[0] + k * slot, row[1], slot, ROW], word, name, i / count);
+      const word = first + i < table.known ? label(table.tokens[first + i]) : "?",
+        boxes = slotsOf(this.stage, this.live.rows, [kind, block, name, first + i, 1]);
+      for (const box of boxes) if (box) this.drop(box, word, name, i / count);
     }
   }
 

@@ -67,11 +67,7 @@ function hitOf({ stage, state }, event) {
     return block == null ? null : { block };
   }
   if (!hit || hit.word || hit.block === undefined || cell.detail !== 3 || event.type === "focusin") return hit;
-  const word = wordAt(
-    state,
-    hit.block,
-    Math.floor((x - cells.at[hit.block].x) / stage.slotWidth(state.sizeOf(hit.block))),
-  );
+  const word = wordAt(state, hit.block, Math.floor((x - cells.at[hit.block].x) / (cell.w / state.sizeOf(hit.block))));
   return word ? { ...hit, word } : hit;
 }
 

@@ -20,7 +20,8 @@ export const SIGNED = 19; // from this height on a cell has room for the signs o
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32, // a list of blocks
   AGES = 15, // and since when its blocks are in it
-  SHARED = 24; // what sharing saves
+  SHARED = 24, // what sharing saves: in a row of its own
+  ASIDE = 264; // or at the end of the first list
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
@@ -28,7 +29,7 @@ const POOL = 310, // the room of a pool beside the programs that read it
   GUTTER = 22; // for lines to them, where they are above it
 const MORE = 24; // with a second tier
 const STAGE = 462,
-  SMALL = 446; // the greatest height that fits a laptop's screen together with the controls
+  SMALL = 448; // the greatest height that fits a laptop's screen together with the controls
 const MANY = 1024, // more blocks have no cells of their own
   CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
@@ -54,7 +55,7 @@ const STRIP = { h: 19, gy: 5, before: 22, detail: 3 },
   BADGE = 42,
   TAG = 20; // the letter of a block's group, between its id and its slots
 
-const PLAIN = { before: 0, behind: 0, owners: 0, slot: 0 };
+const PLAIN = { before: 0, behind: 0, owners: 0 };
 
 /** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
@@ -72,7 +73,7 @@ function strips({ gpu, cpu, size, room, height, narrow, marks, several }) {
   if (size > 8 || slot < 22 || rows > most) return null;
   const w = slot * size,
     gx = before + behind;
-  return { ...STRIP, before, behind, owners, slot, w, gx, g, c: c || 1, rows };
+  return { ...STRIP, before, behind, owners, w, gx, g, c: c || 1, rows };
 }
 
 /** Contiguous memory: units without gaps, a round number of them per row. @returns {Grid | null} */
@@ -204,7 +205,10 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const isFilm = run.programs.length > 0,
     chains = isFilm ? 0 : greatest((one) => one.chains);
   const lists = greatest(heightBelow),
-    below = lists + greatest((one) => Number(one.shares && !several && !one.programs.length) * SHARED);
+    shares = greatest((one) => Number(one.shares && !one.programs.length)),
+    aside = narrow || width < TABLET ? 0 : shares * ASIDE,
+    shared = aside || several ? 0 : shares * SHARED,
+    below = lists + shared;
   const legend = isFilm
     ? 0
     : narrow
@@ -292,6 +296,8 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     lines,
     line,
     tables: narrow ? tables : body,
+    aside,
+    shared,
     below,
     legend,
     height: HEAD + body + tree + below + legend,

@@ -100,10 +100,16 @@ export function drawLegend(stage, state, event, changed) {
   entry("dashed: this step", box("frame"));
   if (layout.cell.h < SIGNED) return; // no room for the signs either
   for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
-    const [sign] = CHANGES.get(kind);
-    entry(wordOf(kind, several), (bx, by) => {
-      stage.over.ground(bx, by, 12, 12, "badge");
-      stage.over.text(bx + 6, by + 9.5, sign, "mid sign");
-    });
+    const [sign] = CHANGES.get(kind),
+      more = kind === "write" && (layout.full || layout.cell.detail === 3) ? 18 : 0; // a slot with its frame
+    entry(
+      wordOf(kind, several),
+      (bx, by) => {
+        stage.over.ground(bx, by, 12, 12, "badge");
+        stage.over.text(bx + 6, by + 9.5, sign, "mid sign");
+        if (more) stage.over.rect(bx + more, by + 1, 13, 10, "outline");
+      },
+      18 + more,
+    );
   }
 }

@@ -1,30 +1,27 @@
 // The lists of blocks without owners, front first: which one is taken next, how long each has been free, what is
-// cached, what a hit took; above them what sharing saves.
+// cached, what a hit took; beside or above them what sharing saves.
 
-import { AGES, HEAD, LIST, MARGIN, SHARED, isAged } from "./layout.js";
+import { AGES, HEAD, LIST, MARGIN, isAged } from "./layout.js";
 import { frame } from "./overlay.js";
-import { plural, short } from "./text.js";
+import { plural, ranges, short } from "./text.js";
 
 const LABEL = 92,
   BACK = 48, // the room for a list's name, and for "bottom"
-  MOST = 1024, // places that are remembered of blocks for which there is no room
-  WAY = 62; // between tables and pools, where blocks are carried past
+  MOST = 1024; // places that are remembered of blocks for which there is no room
 
 /** Draw all lists; returns where the next row begins.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 export function drawLists(stage, state, changed, view) {
   const { layout, run, under } = stage;
   let y = HEAD + layout.body + layout.tree + 14;
-  if (run.shares && !layout.film) {
-    drawSharing(stage, state, y);
-    if (!run.groups.several) y += SHARED;
-  }
+  if (layout.aside || layout.shared) drawSharing(stage, state, y);
+  y += layout.shared;
   for (const number of layout.lists) {
     const top = y,
       [name, order] = run.header.lists[number],
       ids = state.idsIn(number);
     under.text(MARGIN, y + 12, short(name, 15), "strong");
-    if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(ids) });
+    if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(ids, state.blockSize) });
     else {
       const chips = ids.map((id) => ({ text: `${id}`, ids: [id] })),
         back = run.isStack(name) ? "bottom" : "back";
@@ -43,28 +40,18 @@ export function drawLists(stage, state, changed, view) {
 /** How many blocks the sequences use, and how many without sharing: in words, and those it saves dashed.
  * @param {Stage} stage @param {State} state */
 function drawSharing({ under, layout, run }, state, y) {
-  const { owners, used, alone } = state.sharing;
-  const { several } = run.groups;
-  if (used === alone || (several && layout.narrow)) return;
-  const who = plural(owners, several ? "request" : "sequence"),
-    words = [
-      `${who} use ${plural(used, "block")}; without sharing they would use ${alone}`,
-      `${who}: ${plural(used, "block")}; without sharing ${alone}`,
-    ],
-    isAside = !several && !layout.narrow,
-    end = isAside ? layout.left : layout.width - MARGIN,
-    text = words.find((one) => layout.fits(one, end - MARGIN) === "") ?? words[1];
-  under.text(several ? 2 * LABEL : MARGIN, several ? y - 5 : y - 4, text, "small");
-  const from = layout.left + WAY,
-    each = Math.min((layout.width - MARGIN - from) / alone, 10),
-    boxes = (first, to) =>
-      Array.from(
-        { length: to - first },
-        (_, i) => `M${from + (first + i) * each} ${y - 13}h${each - 2}v9h${2 - each}z`,
-      );
-  if (each < 4 || !isAside) return;
-  under.path(boxes(0, used).join(""), "counted", "none", "var(--held)");
-  under.path(boxes(used, alone).join(""), "counted saved");
+  const { owners, used, alone } = state.sharing,
+    { aside } = layout,
+    who = plural(owners, run.groups.several ? "request" : "sequence"),
+    x = aside ? layout.width - MARGIN - aside : MARGIN,
+    each = Math.min(aside / alone, 10);
+  if (used === alone) return;
+  under.text(x, y + (aside ? 9 : -4), `${who} use ${plural(used, "block")}; without sharing ${alone}`, "small");
+  if (each < 3) return;
+  const box = (i) => `M${x + i * each} ${y + 14}h${0.75 * each}v9h${-0.75 * each}z`,
+    boxes = (first, to) => Array.from({ length: to - first }, (_, i) => box(first + i)).join("");
+  under.path(boxes(0, used), "counted", "none", "var(--held)");
+  under.path(boxes(used, alone), "counted saved");
 }
 
 /** @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
@@ -86,7 +73,8 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
   const framed = [],
     ages = []; // [step, from, to] of neighbours that were freed together
   let x = left;
-  for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
+  const room = layout.width - MARGIN - left - (front ? BACK : 0) - (number ? 0 : layout.aside);
+  for (const chip of fitting(chips, room, wide, more, front ? 3 : 0)) {
     if (chip.hidden) {
       // the middle of a queue, the end of a sorted list
       for (const id of chip.hidden.slice(0, MOST).flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
@@ -157,15 +145,4 @@ function gapsIn(gaps, number) {
     if (gap.list === number) found.add(behind);
   }
   return found;
-}
-
-/** Ids in ascending order as [{text: "3–7", ids}, …]. */
-function ranges(ids) {
-  const found = [];
-  for (const id of ids) {
-    if (found.length && found.at(-1).at(-1) === id - 1) found.at(-1).push(id);
-    else found.push([id]);
-  }
-  const textOf = (those) => (those.length > 1 ? `${those[0]}\u2013${those.at(-1)}` : `${those[0]}`);
-  return found.map((those) => ({ ids: those, text: textOf(those) }));
 }

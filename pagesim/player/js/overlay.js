@@ -1,8 +1,8 @@
 // The layer over the pools: what this step did, from where to where, and the numbers on blocks.
 
 import { marked } from "./marks.js";
-import { CHANGES, TWO_BLOCKS } from "./effects.js";
-import { SIGNED } from "./layout.js";
+import { CHANGES, TWO_BLOCKS, isPromise } from "./effects.js";
+import { ROW, SIGNED } from "./layout.js";
 
 /** Add a place of a row to those that are framed; neighbours, as far apart as `gap`, share a frame. */
 export function frame(spans, from, end, gap) {
@@ -42,6 +42,30 @@ export function outline(stage, changed, { selected, picks }) {
       y = cell.y + (strip ? h / 2 : h) - 6;
     over.ground(x, y, wide, 12, "badge");
     over.text(x + wide / 2, y + 9.5, signs, detail ? "mid sign" : "mid sign tiny");
+  }
+}
+
+/** Where slots of a table are: [in the pool, if its blocks are strips, in the table's row], undefined if not drawn.
+ * @param {Stage} stage @param {Spots["rows"]} rows @param {any[]} effect @returns {(Box | undefined)[]} */
+export function slotsOf({ cells, layout: { cell, slot }, run }, rows, [, id, name, first, count]) {
+  const size = run.groups.sizeOf(name),
+    at = cell.detail === 3 && !run.groups.isState(name) && cells.at[id],
+    row = rows.get(`${name} ${Math.floor(first / size)}`);
+  return [at && [at.x, at.y, cell.w / size, cell.h], row && [...row, slot, ROW]].map(
+    (spot) => spot && [spot[0] + (first % size) * spot[2], spot[1], count * spot[2], spot[3]],
+  );
+}
+
+/** A frame around the very slots that this step wrote.
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event */
+export function drawWritten(stage, state, event) {
+  for (const effect of event?.effects ?? []) {
+    const [kind, id, name, , count] = effect;
+    if (kind !== "write" || !count || isPromise(state, effect)) continue;
+    const [pool, row] = slotsOf(stage, stage.spots.rows, effect);
+    for (const box of [state.tables.get(name)?.ids.includes(id) && pool, row]) {
+      if (box) for (const line of ["arrow-edge slim", "outline"]) stage.over.rect(...box, line);
+    }
   }
 }
 

@@ -201,7 +201,8 @@ export class Panel {
     const cap = player.stage.layout.narrow && !player.linked ? 150 : 84;
     let most = 0;
     this.said.style.setProperty("--room", "0px");
-    const wanted = [longest((k) => run.events[k].caption.length), longest((k) => run.events[k].effects.length)];
+    const words = ({ caption, event }) => caption.length + event.length, // the call stands behind the sentence
+      wanted = [longest((k) => words(run.events[k])), longest((k) => run.events[k].effects.length)];
     for (const i of wanted.flat()) {
       [player.step, player.state] = [i + 1, run.at(i + 1)];
       player.round = player.rounds;
@@ -257,13 +258,15 @@ export class Panel {
       ` ${said.join(" ")} `,
       html("span", { class: "ps-call" }, `${event.event}${of}${group}`),
     );
-    const byKind = new Map();
+    const byKind = new Map(),
+      isRow = state.sorted[0]; // contiguous memory has no blocks: its slots are counted
     for (const effect of event.effects) {
       if (isLookup(effect) || isPromise(state, effect) || ["begin", "end"].includes(effect[0])) continue;
       if (effect[0] === "null" && run.groups.several) continue;
       let text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
       const gap = state.gaps.get(effect[1]);
       if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
+      if (isRow) text = effect[0] === "write" ? effect[4] : state.blockSize;
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
     const begun = [...state.jobs.values()].filter(({ id }) => begins(event, id)),
@@ -274,13 +277,11 @@ export class Panel {
     if (empty.length) byKind.set("null", empty);
     this.changes.replaceChildren(
       ...[...byKind].map(([kind, all]) => {
-        const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
-        return html(
-          "span",
-          {},
-          html("b", {}, CHANGES.get(kind)[0]),
-          ` ${wordOf(kind, run.groups.several)}: ${all.slice(0, 12).join(", ")}${more}`,
-        );
+        const more = all.length > 12 ? ` and ${all.length - 12} more` : "",
+          slots = all.reduce((one, other) => one + other),
+          which = isRow ? plural(slots, "slot") : all.slice(0, 12).join(", ") + more,
+          what = html("b", {}, CHANGES.get(kind)[0]);
+        return html("span", {}, what, ` ${wordOf(kind, run.groups.several)}: ${which}`);
       }),
       ...this.shades(event),
     );

@@ -3,7 +3,7 @@
 import { fieldOf } from "./field.js";
 import { Layer, Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
-import { nameText, short } from "./text.js";
+import { nameText, ranges, short } from "./text.js";
 
 export class Rows {
   /** Beside `at`, where each slot is, all is drawn by request. @param {Stage} stage */
@@ -60,8 +60,7 @@ export class Rows {
       if (pattern) layer.path(field.outline(from, written), `${dim}over-color`, "none", pattern);
       layer.path(rest, `${dim}reserved`, "none", color);
       layer.path(rest, dim, "none", "url(#ps-hatch)");
-      const size = state.blockSize,
-        called = `${nameText(name)}, slots ${from * size} to ${to * size - 1}, ${filled} filled`,
+      const called = `${nameText(name)}, slots ${ranges(ids, state.blockSize)[0].text}, ${filled} filled`,
         known = { role: "button", "aria-label": called, tabindex: this.requests.used ? -1 : 0, "data-block": from };
       this.requests.next({ d: field.outline(from, to), class: `${dim}ps-cell stretch`, ...known }, { seq: name });
       if (text.length * 7 < Math.min(ids.length, columns - (from % columns)) * w) {

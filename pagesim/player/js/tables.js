@@ -7,7 +7,7 @@ import { drawLookup } from "./lookup.js";
 import { inkOn, paleness } from "./marks.js";
 import { roundsOf } from "./rounds.js";
 import { namesIn } from "./search.js";
-import { nameText, plural, short } from "./text.js";
+import { nameText, plural, ranges, short } from "./text.js";
 
 /** Whether the reader follows a block or one of its owners.
  * @param {Selected} selected @param {Owner[]} owners */
@@ -283,9 +283,7 @@ function stretch(stage, table, y, view) {
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
-  const first = table.ids[0] * size,
-    last = (table.ids[table.ids.length - 1] + 1) * size - 1;
-  const where = `${first}\u2013${last}`,
+  const where = ranges(table.ids, size)[0].text,
     all = run.header.num_gpu_blocks * size,
     fits = stage.layout.fits(`slots ${all}\u2013${all}`, end - left - unit * run.most.length - 8) === "";
   layer.text(left + width + 6, y + 12, fits ? `slots ${where}` : where, "muted small");

@@ -36,12 +36,28 @@ export function listWord(s, name) {
   return pool ? name.slice(pool.length + 1) : name;
 }
 
+/** Ids in ascending order as [{text: "3\u20137", ids}, …], or the slots of so large units. */
+export function ranges(ids, size = 1) {
+  const found = [];
+  for (const id of ids) {
+    if (found.length && found.at(-1).at(-1) === id - 1) found.at(-1).push(id);
+    else found.push([id]);
+  }
+  return found.map((those) => {
+    const [first, last] = [those[0] * size, (those.at(-1) + 1) * size - 1];
+    return { ids: those, text: first === last ? `${first}` : `${first}\u2013${last}` };
+  });
+}
+
 /** The owners of a block, its tokens, and since when: the line under the picture. */
 export function describeBlock(run, s, id, label) {
   const group = s.refs[id] || s.isIdle(id) ? s.groups.list[s.group[id]] : undefined,
     kind = group && id !== s.nullBlock ? `, ${group.label}` : "",
-    where = `Block ${id} (${s.poolNames[s.pool(id)]}${kind})`,
-    size = s.sizeOf(id);
+    size = s.sizeOf(id),
+    isRow = s.sorted[0], // contiguous memory has no blocks
+    begin = id * s.blockSize,
+    slots = size > 1 ? `lots ${begin} to ${begin + size - 1}` : `lot ${begin}`,
+    where = `${isRow ? `S${slots}` : `Block ${id}`} (${s.poolNames[s.pool(id)]}${kind})`;
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
   const marks = [];
   for (const job of s.jobs.values()) {
@@ -81,21 +97,16 @@ export function describeBlock(run, s, id, label) {
   for (const table of s.tables.values()) {
     const k = table.ids.indexOf(id);
     if (k < 0) continue;
-    owners.push(`${nameText(s.groups.owner(table.name))} (logical block ${k})`);
+    owners.push(nameText(s.groups.owner(table.name)) + (isRow ? "" : ` (logical block ${k})`));
     if (owners.length === 1) tokens = table.tokens.slice(k * size, Math.min((k + 1) * size, table.known));
   }
   const who = owners.length ? owners.join(", ") : "a handle outside any table";
   const what = tokens.length ? `: ${tokens.map(label).join(" ")}` : "";
-  if (group?.state) {
-    const after = s.stateIn(id),
-      holds = after === undefined ? "no state yet" : `the state after ${plural(after, "token")}`;
-    return `${where}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; ${holds}.${tail}`;
-  }
-  const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${id * s.blockSize + size - 1}` : "";
-  return (
-    `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
-    + `${s.fill[id]} of ${plural(size, "slot")} filled${what}.${tail}`
-  );
+  const after = s.stateIn(id),
+    state = after === undefined ? "no state yet" : `the state after ${plural(after, "token")}`,
+    holds = group?.state ? state : `${s.fill[id]} of ${plural(size, "slot")} filled${what}`,
+    at = isRow || group?.state || size < 2 ? "" : `, s${slots}`;
+  return `${where}${at}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; ${holds}.${tail}`;
 }
 
 /** The owners of a block, or why it has none. @param {Owner[]} owners @param {Face} look */

@@ -2,8 +2,8 @@
 // it, if one does in this step. The lens goes on to the bytes.
 
 import { html } from "./html.js";
-import { ROW } from "./layout.js";
 import { marksOf } from "./marks.js";
+import { slotsOf } from "./overlay.js";
 import { tableText } from "./text.js";
 
 /** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. @param {State} state */
@@ -58,7 +58,7 @@ export function noteOf(state, event, found, label) {
 export function placeNote(node, lines, { x, y }) {
   node.hidden = !lines.length;
   node.replaceChildren(...lines.map((line) => html("div", {}, line)));
-  const room = node.offsetParent?.getBoundingClientRect();
+  const room = lines.length && node.offsetParent?.getBoundingClientRect(); // to measure takes longer than to draw
   if (!room) return;
   const left = Math.max(Math.min(x - room.x + 12, room.width - node.offsetWidth), 0);
   node.style.left = `${left}px`;
@@ -74,17 +74,11 @@ const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
 export function drawTrace(stage, layer, found) {
   const at = found && stage.cells.at[found.block];
   if (found && at) {
-    const { slot: logical } = stage.layout,
-      { cell } = stage.layout;
-    const key = `${found.name} ${found.k}`,
-      slot = stage.slotWidth(stage.run.groups.sizeOf(found.name));
-    const left = stage.spots.rows.get(key),
-      entry = stage.spots.of.get(key);
-    /** @type {Box | undefined} */
-    const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
-    /** @type {Box} */
-    const end = cell.detail === 3 ? [at.x + found.offset * slot, at.y, slot, cell.h] : [at.x, at.y, cell.w, cell.h];
-    const lane = Math.max(stage.layout.pools[0].x - (cell.before || (cell.detail ? 10 : 34)) - 2, 3),
+    const { cell, pools } = stage.layout,
+      [strip, row] = slotsOf(stage, stage.spots.rows, ["", found.block, found.name, found.position, 1]),
+      entry = stage.spots.of.get(`${found.name} ${found.k}`),
+      end = strip || /** @type {Box} */ ([at.x, at.y, cell.w, cell.h]);
+    const lane = Math.max(pools[0].x - (cell.before || (cell.detail ? 10 : 34)) - 2, 3),
       gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
     if (entry) layer.path(way(entry, end, lane, gap), "trace-line");

@@ -11,7 +11,7 @@ const HIGH = 17,
 /** @param {Stage} stage @param {State} state @param {Owner[][]} owners @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 export function drawTree(stage, state, owners, event, changed, view) {
-  const { under, over, layout, run, label } = stage,
+  const { tree: under, over, layout, run, label } = stage,
     all = chainsOf(state, event),
     size = state.blockSize,
     top = HEAD + layout.body + 12,

@@ -12,7 +12,7 @@ import { drawLegend } from "./legend.js";
 import { Kernel } from "./kernel.js";
 import { drawLists } from "./lists.js";
 import { litSlots, marksOf } from "./marks.js";
-import { arrows, drawMarks, outline } from "./overlay.js";
+import { arrows, drawMarks, drawWritten, outline } from "./overlay.js";
 import { patterns } from "./pool.js";
 import { drawQueues } from "./queues.js";
 import { Spots } from "./spots.js";
@@ -56,6 +56,7 @@ export class Stage {
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
+    this.tree = new Layer(this.node, "under");
     /** @type {any} */
     this.cells = layout.contiguous ? new Rows(this, this.node) : new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
@@ -66,30 +67,14 @@ export class Stage {
   }
 
   patterns() {
-    const defs = patterns(this.node);
-    const stripes = defs.appendChild(
-      svg("pattern", {
-        id: "ps-hatch",
-        width: 5,
-        height: 5,
-        patternUnits: "userSpaceOnUse",
-        patternTransform: "rotate(45)",
-      }),
-    );
-    stripes.append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" }));
+    const defs = patterns(this.node),
+      five = { width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      eight = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5, markerHeight: 5, orient: "auto-start-reverse" };
+    defs
+      .appendChild(svg("pattern", { id: "ps-hatch", ...five }))
+      .append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" }));
     for (const [id, name] of [["ps-head", "arrowhead"], ...(this.run.perChunk ? [["ps-way", "wayhead"]] : [])]) {
-      const head = defs.appendChild(
-        svg("marker", {
-          id,
-          viewBox: "0 0 8 8",
-          refX: 7,
-          refY: 4,
-          markerWidth: 5,
-          markerHeight: 5,
-          orient: "auto-start-reverse",
-        }),
-      );
-      head.append(svg("path", { d: "M0 0L8 4L0 8z", class: name }));
+      defs.appendChild(svg("marker", { id, ...eight })).append(svg("path", { d: "M0 0L8 4L0 8z", class: name }));
     }
   }
 
@@ -191,18 +176,14 @@ export class Stage {
       drawCopies(this, state, event, view);
     }
     arrows(this, event);
+    drawWritten(this, state, event);
     outline(this, changed, view);
     drawMarks(this, state);
     if (!this.kernel) drawLegend(this, state, event, changed);
     this.under.done();
+    this.tree.done();
     this.over.done();
     return state;
-  }
-
-  /** The width of a slot where a block has so many: all blocks are as wide. */
-  slotWidth(size) {
-    const { several, cell } = this.layout;
-    return several ? cell.w / size : cell.slot;
   }
 
   /** Show what belongs together with what a reader points at; returns who has colours. @param {Hit | null} hit */
