@@ -33,7 +33,10 @@ FLAGS = (
     "--hide-scrollbars",
     "--window-size=1400,1200",
 )
-LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
+LOOK = "".join(
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("look_where.js", "look_what.js")
+)
 PATIENCE = 30.0
 """Seconds until something that must come is given up: long, for a slow machine is no failure."""
 
@@ -155,7 +158,7 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def look(self, name: str, *arguments: Any) -> Any:
-        """What a function of look.js returns."""
+        """What a function of look_where.js or look_what.js returns."""
         return self.js(f"{LOOK}\nreturn {name}(...arguments)", *arguments)
 
     def all(self, css: str) -> list[WebElement]:
