@@ -24,7 +24,7 @@ pytestmark = pytest.mark.ch00
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "rest", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-OTHERS = "badges bench coverage film help kit lab lint-player nightly pins site slides web check"
+OTHERS = "badges bench coverage film help kit lab lighthouse lint-player nightly pins site slides web check"
 TARGETS = {*STEPS, *SETUPS, *OTHERS.split()}
 
 

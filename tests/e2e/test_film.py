@@ -151,6 +151,23 @@ def test_older_bars_shrink_before_the_eyes(page: Page) -> None:
     begun = [program["heights"] for program in page.look("programs")]
     for old, new in zip(before, begun, strict=True):
         assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
+    page.js("document.getAnimations().forEach((one) => (one.currentTime = 955))")
+    seen = "[...document.querySelectorAll('.ps-stage .under.texts text')]"
+    shown = f"{seen}.filter((one) => getComputedStyle(one.parentNode).opacity === '1')"
+    column = f"Math.max(...{seen}.map((one) => +one.getAttribute('x')))"
+    sums = page.js(
+        f"const x = {column}; return {shown}.filter((one) => +one.getAttribute('x') === x)"
+        ".flatMap((one) => +one.textContent || [])"
+    )
+    shrunk = [program["heights"] for program in page.look("programs")]
+    page.still()
+    full = max(height for program in page.look("programs") for height in program["heights"])
+    of = [sum(old) / full for old, load in zip(shrunk, before, strict=True) if load]
+    assert sums == pytest.approx(of, abs=0.15), "a sum is that of the bars"
+    page.moving()
+    page.go(1)
+    page.key("ARROW_RIGHT")
+    page.look("toTheBegin")
     chips = page.look("boxes", ".ps-ghosts text")
     programs = page.look("boxes", ".ps-stage .program")
     assert chips and all(any(p["top"] < c["y"] < p["bottom"] for p in programs) for c in chips)

@@ -24,8 +24,9 @@ export class Kernel {
     this.sums = new Layer(stage.node, "under");
     /** @type {SVGElement[]} */
     this.parts = [];
-    /** @type {[any, any, number][]} */
-    this.old = []; // the numbers of the step before, each with the part of a load that ends them
+    this.rescaled = new Layer(svg("g", {}), "under"); // the sums between two parts of a load
+    /** @type {{node: any, now: any, from: number, to: number}[]} */
+    this.passing = []; // numbers that are shown in some parts of a load alone
     this.lit = new Layer(stage.node, "trace");
     /** @type {Map<string, {node: SVGElement, height: number}>} */
     this.heights = new Map(); // of the bars that are drawn
@@ -47,9 +48,9 @@ export class Kernel {
     this.was = this.heights;
     this.heights = new Map();
     this.running = [];
-    for (const [node] of this.old) node.remove();
-    this.old = [this.maxima, this.sums].flatMap(({ groups }, i) =>
-      groups.map((one) => /** @type {[any, any, number]} */ ([one.cloneNode(true), one, i + 1])),
+    for (const { node } of this.passing) node.remove();
+    this.passing = [this.maxima, this.sums].flatMap(({ groups }) =>
+      groups.map((now) => ({ node: now.cloneNode(true), now, from: 0, to: 1 })),
     );
     const top = film.tables[0].y - 5;
     this.parts = (narrow ? [] : PARTS).map((name, i) =>
@@ -70,7 +71,7 @@ export class Kernel {
       more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
     if (more) layer.text(x, film.end, more, "muted");
     if (near) layer.text(x, film.end + 17, `acc \u00f7 \u2113 and the output differ by less than ${near}`, "strong");
-    for (const drawn of [this.boxes, this.bars, layer, this.maxima, this.sums]) drawn.done();
+    for (const drawn of [this.boxes, this.bars, layer, this.maxima, this.sums, this.rescaled]) drawn.done();
   }
 
   /** A block table; what its programs load at this step is framed. @param {State} state */
@@ -125,7 +126,7 @@ export class Kernel {
 
   /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers. @param {ProgramRow} row */
   row(row, key, left, top, high, color, size) {
-    const { stage, film, layer, maxima, sums } = this,
+    const { stage, film, layer, maxima, sums, rescaled } = this,
       { layout, step } = stage,
       right = layout.width - MARGIN,
       room = right - 2 * film.number - 10 - left,
@@ -166,8 +167,13 @@ export class Kernel {
       rose ? "strong rose" : "",
     );
     maxima.rect(Math.min(zero, zero + now.m * scale), base - 4 - low, Math.abs(now.m) * scale, 4, "weight");
-    sums.text(right - film.number, top + 10 + low, brief(now.l));
-    sums.rect(right - film.number, base - 4 - low, (now.l / film.sum) * wide, 4, "weight");
+    const add = (sheet, sum) => {
+      sheet.text(right - film.number, top + 10 + low, brief(sum));
+      sheet.rect(right - film.number, base - 4 - low, (sum / film.sum) * wide, 4, "weight");
+    };
+    add(sums, now.l);
+    if (now.step < step) add(rescaled, now.l);
+    else if (before) add(rescaled, before.l * Math.exp(before.m - now.m));
   }
 
   /** Lines from the pages to the programs that load them; those of a table meet in one. @param {State} state */
@@ -213,8 +219,8 @@ export class Kernel {
     }
   }
 
-  /** The pages are carried to the programs; then m is known, and older bars shrink where it has risen; last new ones
-   * rise, with their sum. Returns how long all of it takes. */
+  /** The pages are carried to the programs; then m is known, and where it has risen older bars shrink, and their sum;
+   * last, new ones rise and are added to it. Returns how long all of it takes. */
   play(pace) {
     if (still.matches || !pace) return 0;
     const { ghosts } = this.stage,
@@ -232,12 +238,18 @@ export class Kernel {
       const now = { fill: "var(--mark)", fontWeight: 700 };
       this.running.push(node.animate([now, now], { delay: i * ms, duration: ms }));
     });
-    for (const [node, now, part] of this.old) {
+    const { sums, maxima, rescaled } = this,
+      show = (node, from, to) =>
+        node.animate({ opacity: [0, 0, 1, 1, 0, 0], offset: [0, from, from, to, to, 3].map((k) => k / 3) }, 3 * ms);
+    sums.groups.forEach((now, i) =>
+      this.passing.push({ node: rescaled.groups[i].cloneNode(true), now, from: 1, to: 2 }),
+    );
+    for (const { node, now, from, to } of this.passing) {
       now.before(node);
-      const offset = [0, part / 3, part / 3, 1];
-      this.running.push(now.animate({ opacity: [0, 0, 1, 1], offset }, 3 * ms));
-      node.animate({ opacity: [1, 1, 0, 0], offset }, 3 * ms).onfinish = () => node.remove();
+      show(node, from, to).onfinish = () => node.remove();
     }
+    for (const node of maxima.groups) this.running.push(show(node, 1, 3));
+    for (const node of sums.groups) this.running.push(show(node, 2, 3));
     ghosts.begin(ms);
     for (const { id, points } of this.ways) ghosts.fly(id, points);
     ghosts.end();

@@ -38,12 +38,18 @@ export function manner(run) {
   const { header, groups } = run;
   if (header.lists[0]?.[1] !== "sorted") {
     const what = groups.several ? "Blocks" : `Blocks of ${plural(header.block_size, "token")}`;
-    return `${what} are taken as they are needed.`;
+    return `${what} are taken as they are needed${header.caching ? ", and kept as a cache when they are freed" : ""}.`;
   }
   return run.schedules.some((event) => run.share[event + 1][2] > 0)
     ? "Each request reserves one contiguous region when it starts."
     : "Slots are taken one by one, as they are needed.";
 }
+
+/** Words for where one stands beside the other, and others for where it stands above it. */
+const where = (wide, narrow) => [
+  html("span", { class: "ps-wide" }, wide),
+  html("span", { class: "ps-narrow" }, narrow),
+];
 
 export class Race {
   /** `go` is told a place on the common axis. @param {Run[]} runs */
@@ -55,6 +61,7 @@ export class Race {
       run,
       title: titles[i],
       score: html("span", { class: "ps-score-line" }),
+      ends: html("span", {}),
       body: html("div", {}),
     }));
     this.node = html(
@@ -64,8 +71,14 @@ export class Race {
       html(
         "div",
         { class: "ps-sides" },
-        ...this.sides.map(({ title, score, body }) =>
-          html("section", { class: "ps-side", "aria-label": title }, html("h2", {}, title), score, body),
+        ...this.sides.map(({ title, score, ends, body }) =>
+          html(
+            "section",
+            { class: "ps-side", "aria-label": title },
+            html("h2", {}, title, html("small", {}, ...where(" \u00b7 ends at ", " \u00b7 "), ends)),
+            score,
+            body,
+          ),
         ),
       ),
       html("p", { class: "ps-signs" }, ...signsOf(runs)),
@@ -77,10 +90,6 @@ export class Race {
   sentence(titles) {
     const [a, b] = this.runs,
       [one, other] = [manner(a), manner(b)],
-      where = (wide, narrow) => [
-        html("span", { class: "ps-wide" }, wide),
-        html("span", { class: "ps-narrow" }, narrow),
-      ],
       name = (title, words) => [html("b", {}, title), words],
       count = plural(a.lives.served.length, "request"),
       memory = Math.min(usableOf(a), usableOf(b)).toLocaleString("en");
@@ -99,6 +108,7 @@ export class Race {
   measure(unit) {
     this.axes = this.runs.map((run) => new Axis(run, unit));
     this.max = Math.max(...this.axes.map((axis) => axis.max));
+    this.sides.forEach(({ ends }, i) => (ends.textContent = inWords(unit, this.axes[i].max)));
     this.courses?.forEach((course, i) => course.measure(this.axes[i], this.max));
   }
 

@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 
 
 class _Printed(io.StringIO):
-    """The beginning of what is printed: a loop may print for ever."""
+    """The beginning of what is printed: a loop may print without end."""
 
     def write(self, text: str) -> int:
         return super().write(text[: max(MOST_PRINTED - self.tell(), 0)])

@@ -34,7 +34,7 @@ function ask(question) {
   });
 }
 
-/** End whatever runs, and begin anew. */
+/** End whatever runs, and begin again. */
 function replace() {
   python.worker?.terminate();
   Object.assign(python, { worker: null, state: "asleep" });
