@@ -206,6 +206,11 @@ class Page:
         """Press one of the player's buttons."""
         self.one(f'[data-action="{action}"]').click()
 
+    def unfold(self) -> None:
+        """Open the players of a race that is shown alone."""
+        if self.all('.pagesim-pair[data-folded="true"]'):
+            self.click("pair-fold")
+
     @property
     def steps(self) -> list[int]:
         """The step of each player: a linked page has two."""

@@ -32,6 +32,7 @@ def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) ->
     assert len(page.all("iframe.pagesim-frame")) >= shown
     for player in page.players():
         assert player.data("ready") == "true"
+        player.unfold()
         before, steps = all_stages(player), player.steps
         player.turn("next")
         assert all_stages(player) != before

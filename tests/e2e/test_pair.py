@@ -24,8 +24,7 @@ def mounted(page: Page, pair: Compared, width: int = 1400) -> Page:
 def shown(page: Page, pair: Compared, width: int = 1400) -> Page:
     """The same, block by block."""
     mounted(page, pair, width)
-    if page.one('[data-action="pair-fold"]').is_displayed():
-        page.click("pair-fold")
+    page.unfold()
     return page
 
 

@@ -113,9 +113,12 @@ def test_it_plays_to_the_end(page: Page) -> None:
     assert [node.text[:14] for node in page.all(".ps-score-line")] == ["all 9 finished"] * 2
 
 
-@pytest.mark.parametrize("policy", ["max", "paged"])
-def test_the_race_is_seen_alone_until_a_reader_asks_for_blocks(page: Page, policy: str) -> None:
-    shown(page, pair(policy))
+@pytest.mark.parametrize(("policy", "pool"), [("max", 512), ("paged", 2048)])
+def test_the_race_is_seen_alone_until_a_reader_asks_for_blocks(
+    page: Page, policy: str, pool: int
+) -> None:
+    """Where one side has no blocks, or there are many."""
+    shown(page, pagesim.compare(served(policy, pool=pool), served(pool=pool)))
     fold = page.one('[data-action="pair-fold"]')
     assert fold.get_attribute("aria-expanded") == "false"
     assert not page.one(".pagesim-player").is_displayed()

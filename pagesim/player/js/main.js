@@ -43,8 +43,7 @@
 import { Player } from "./controls.js";
 import { html } from "./html.js";
 import { Run } from "./model.js";
-import { Pair } from "./pair.js";
-import { isRace } from "./race.js";
+import { Pair, isFolded } from "./pair.js";
 import { message, parse, unpack } from "./read.js";
 
 /**
@@ -183,7 +182,7 @@ async function begin(begun) {
   };
   const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
   const runs = PAIR && linked ? mounted.flatMap((one) => one?.run ?? []) : [],
-    players = PAIR && runs.length > 1 && isRace(runs) ? [] : draw();
+    players = PAIR && runs.length > 1 && isFolded(runs) ? [] : draw();
   if (PAIR && runs.length > 1 && players.every((player) => player)) {
     const pair = new Pair(outermost, runs, players, draw);
     window.pagesimPair = {

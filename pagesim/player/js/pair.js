@@ -14,9 +14,14 @@ const PACE = 700, // milliseconds per step
   BRISK = 80, // where there are many: then a run plays in about TICKS of these
   TICKS = 160;
 const LISTED = 6; // differences listed in words
+const MANY = 64; // blocks of a pool
 
 /** Whether memory is handed out in stretches. @param {Run} run */
 const isInOnePiece = ({ header }) => header.lists[0]?.[1] === "sorted";
+
+/** A race is seen first, alone, where there are no blocks to compare, or too many. @param {Run[]} runs */
+export const isFolded = (runs) =>
+  isRace(runs) && runs.some((run) => isInOnePiece(run) || run.header.num_gpu_blocks > MANY);
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
@@ -83,7 +88,7 @@ function elsewhere([a, b]) {
 }
 
 export class Pair {
-  /** Without players it is folded, as a race is at first: `draw` makes them when a reader unfolds it.
+  /** Without players it is folded: `draw` makes them when a reader unfolds it.
    * @param {Run[]} runs @param {any[]} players */
   constructor(root, runs, players, draw) {
     this.root = root;
