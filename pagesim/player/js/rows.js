@@ -60,7 +60,8 @@ export class Rows {
       if (pattern) layer.path(field.outline(from, written), `${dim}over-color`, "none", pattern);
       layer.path(rest, `${dim}reserved`, "none", color);
       layer.path(rest, dim, "none", "url(#ps-hatch)");
-      const called = `${nameText(name)}, slots ${ranges(ids, state.blockSize)[0].text.replace("\u2013", " to ")}, ${filled} filled`,
+      const which = ranges(ids, state.blockSize)[0].text.replace("\u2013", " to "),
+        called = `${nameText(name)}, slots ${which}, ${filled} filled`,
         known = { role: "button", "aria-label": called, tabindex: this.requests.used ? -1 : 0, "data-block": from };
       this.requests.next({ d: field.outline(from, to), class: `${dim}ps-cell stretch`, ...known }, { seq: name });
       if (text.length * 7 < Math.min(ids.length, columns - (from % columns)) * w) {
