@@ -213,8 +213,8 @@ class Page:
 
     @property
     def steps(self) -> list[int]:
-        """The step of each player: a linked page has two."""
-        return self.js("return pagesimPlayers.map((player) => player.step)")
+        """The step of each player: a linked page has two, and none while it is folded."""
+        return self.js("return (window.pagesimPlayers ?? []).map((player) => player.step)")
 
     def turn(self, way: str) -> list[int]:
         """Press `next` or `prev`, which two linked players have together; the steps then.
