@@ -1,4 +1,7 @@
-"""The notebook runner finds what differs, names where, and writes the same bytes each time."""
+"""The notebook runner finds what differs, names where, and writes the same bytes each time.
+
+Each notebook starts a kernel of its own, so most of these tests run in `make notebooks`.
+"""
 
 import asyncio
 import base64
@@ -81,6 +84,7 @@ def test_an_error_names_cell_exception_and_line(make_notebook, capsys) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.course
 def test_a_slow_cell_and_a_dead_kernel_are_failures(make_notebook, capsys) -> None:
     slow = make_notebook("import time; time.sleep(60)", name="slow.ipynb")
     dead = make_notebook("import os; os._exit(3)", name="dead.ipynb")
@@ -91,6 +95,7 @@ def test_a_slow_cell_and_a_dead_kernel_are_failures(make_notebook, capsys) -> No
     assert "0 notebooks passed, 2 failed" in shown.out
 
 
+@pytest.mark.course
 def test_what_is_not_kept_of_outputs_is_not_compared(make_notebook) -> None:
     """A machine's own outputs, tracebacks of expected errors, and that the reference answers."""
     reference = "kernels: the NumPy reference answers, because"
@@ -112,6 +117,7 @@ def test_machine_cells_must_run(make_notebook) -> None:
     assert execute.main([str(make_notebook(("1 / 0", "machine")))]) == 1
 
 
+@pytest.mark.course
 def test_which_kernel_which_folder_which_environment(
     make_notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +144,7 @@ display({"image/png": data}, raw=True, metadata={"image/png": {"alt": "%s"}})
 """
 
 
+@pytest.mark.course
 def test_images_are_compared_by_presence_and_alt_text(make_notebook) -> None:
     path = make_notebook(*[IMAGE % ("a pool", "a table")] * 2)
     first = asyncio.run(run(path))
@@ -193,6 +200,7 @@ def test_players_are_compared_by_what_is_packed_in_them() -> None:
     assert comparable(cell(run[:1])) != comparison
 
 
+@pytest.mark.course
 def test_what_an_editor_leaves_behind_is_removed_and_found(make_notebook, capsys) -> None:
     path = make_notebook("1 + 1", ("2 + 2", "kept"))
     execute.main(["--write", str(path)])
@@ -240,6 +248,7 @@ def test_bad_arguments_end_with_2(capsys) -> None:
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.course
 def test_budgets_are_reported(make_notebook, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "NOTEBOOK_SECONDS", 0)
     monkeypatch.setattr(execute, "COURSE_SECONDS", 0)
