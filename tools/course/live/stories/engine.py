@@ -1,7 +1,8 @@
 """vLLM today, step by step
 
-Two requests on the scheduler of V1. A step may compute eight tokens, so the long prompt is cut, and
-the pool is too small for both. Who is preempted? Give the pool three blocks more.
+Two requests meet in V1's scheduler. A step computes at most eight tokens, so the long prompt is cut
+into chunks. The pool is too small for both requests. Which one is preempted? Give the pool three
+more blocks.
 """
 
 import pagesim

@@ -1,7 +1,7 @@
 """Two kinds of memory
 
-Some layers see every word, others only the last eight. Each kind is a group with a table of its
-own. Which blocks does the second table give back? Let the window be four words wide.
+Some layers see every word, others only the last eight. The layers of each kind form a group with
+a table of its own. Which blocks does the second table give back? Let the window be four words wide.
 """
 
 import pagesim

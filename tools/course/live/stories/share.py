@@ -1,7 +1,7 @@
 """Two answers, one prompt
 
 Alice's prompt is stored once, and two answers share it. Which block is copied when bob writes, and
-which when alice writes? Let a third answer begin, or write five words more.
+which when alice writes? Let a third answer begin, or write five more words.
 """
 
 import pagesim

@@ -1,7 +1,7 @@
 """To the CPU and back
 
-The pool is full, so alice goes to the CPU and the queen takes her blocks. What is in alice's table
-when she is back? Let her write one more word at the end, and see what happens.
+The pool is full, so alice's blocks are swapped to the CPU, and another conversation, the queen,
+takes their place. What is in alice's table when she is back? Let her write one more word at the end, and see what happens.
 """
 
 import pagesim

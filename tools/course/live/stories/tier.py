@@ -1,6 +1,6 @@
 """A second cache on the CPU
 
-V1 copies full blocks to the CPU's memory, where there is more of it. Request c takes the blocks
+V1 copies full blocks to the CPU's memory, which is larger. Request c takes the blocks
 that held a's prompt. When the same prompt comes again, is it loaded or computed? Leave c out.
 """
 
