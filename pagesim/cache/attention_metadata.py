@@ -29,7 +29,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.cache.slot_mapping import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
+from pagesim.cache.slot_mapping import pad_block_tables, prompt_slots, slots_of
+from pagesim.cache.slots import PAD_SLOT_ID
+from pagesim.cache.spans import Span, prefills_first, sample_rows
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.sizing.kv_cache_spec import KVCacheSpec, MambaSpec, SlidingWindowSpec
@@ -105,19 +107,6 @@ class AttentionMetadata:
         return np.where(present, self.block_tables, np.int32(0)), present
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One sequence's part of a batch."""
-
-    seq_id: Name
-    is_prompt: bool
-    table: Sequence[int]
-    tokens: list[int]
-    context_len: int
-    seq_len: int
-    samples: bool
-
-
 def assemble(
     spans: Sequence[Span],
     block_size: int,
@@ -127,7 +116,6 @@ def assemble(
     """The batch of these sequences, prefills first; `prompt_slots` uses the ``sliding_window``."""
     query_lens = [s.seq_len - s.context_len for s in spans]
     starts = np.cumsum([0, *query_lens], dtype=np.int32)
-    last_rows = [end - 1 for end, s in zip(starts[1:], spans, strict=True) if s.samples]
     positions = [i for s in spans for i in range(s.context_len, s.seq_len)]
     num_prefill_tokens = sum(n for n, s in zip(query_lens, spans, strict=True) if s.is_prompt)
     return AttentionMetadata(
@@ -139,7 +127,7 @@ def assemble(
         query_start_loc=starts,
         context_lens=np.array([s.context_len for s in spans], dtype=np.int32),
         seq_lens=np.array([s.seq_len for s in spans], dtype=np.int32),
-        sample_rows=np.array(last_rows, dtype=np.int64),
+        sample_rows=np.array(sample_rows(spans), dtype=np.int64),
         num_prefills=sum(s.is_prompt for s in spans),
         num_prefill_tokens=num_prefill_tokens,
         num_decode_tokens=sum(query_lens) - num_prefill_tokens,
@@ -163,8 +151,7 @@ def assemble_groups(
     """The batch of sequences that have a span, and so a table, in each of these groups."""
     if not specs:
         raise UsageError("the cache has no groups, so there is nothing to read or write")
-    rows = sorted(spans, key=lambda its: not its[0].is_prompt)
-    groups = list(zip(*rows, strict=True)) or [()] * len(specs)
+    groups = list(zip(*prefills_first(spans), strict=True)) or [()] * len(specs)
     first = assemble(groups[0], specs[0].block_size, kv_cache_spec=specs[0])
     others = [
         replace(

@@ -5,7 +5,8 @@ Source: vLLM 0.6.4.post1, ``ModelInputForGPUBuilder`` in ``vllm/worker/model_run
 
 from collections.abc import Iterable
 
-from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
+from pagesim.cache.attention_metadata import AttentionMetadata, assemble
+from pagesim.cache.spans import Span
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata

@@ -1,8 +1,6 @@
 """From block tables to the arguments of kernels: slots to write to, and tables to read through.
 
-A slot is one token's place in the cache: ``slot = block_id * block_size + offset``.
-
-Source: vLLM 0.6.4.post1, ``compute_slot_mapping`` in ``vllm/attention/backends/utils.py``.
+`pagesim.cache.slots` says what a slot is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,11 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pagesim.cache.slots import PAD_SLOT_ID, slot_numbers
 from pagesim.checks import check_int
-from pagesim.errors import UsageError
-
-PAD_SLOT_ID = -1
-"""Stands for a token that is not written: it pads a batch to a fixed size."""
 
 
 def slots_of(
@@ -24,17 +19,7 @@ def slots_of(
 
     UsageError for a position outside the blocks in ``block_table``.
     """
-    check_int("block_size", block_size, 1)
-    wanted = np.fromiter(positions, dtype=np.int64)
-    capacity = len(block_table) * block_size
-    outside = wanted[(wanted < 0) | (wanted >= capacity)]
-    if outside.size:
-        raise UsageError(
-            f"position {outside[0]} is not in the table: its {len(block_table)} blocks "
-            f"of {block_size} slots hold positions 0 to {capacity - 1}"
-        )
-    blocks = np.asarray(block_table, dtype=np.int64)[wanted // block_size]
-    return blocks * block_size + wanted % block_size
+    return np.array(slot_numbers(block_table, positions, block_size), dtype=np.int64)
 
 
 def prompt_slots(

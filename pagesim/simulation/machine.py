@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.limits import GPU, Limits
 from pagesim.simulation.policy import POLICIES
 from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.simulate import PAPER_POOL
+from pagesim.sizing.cost_model import Roofline
 from pagesim.sizing.pool import Pool
 
 OF_MODEL = "model"

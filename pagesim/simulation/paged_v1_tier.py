@@ -11,12 +11,12 @@ from typing import Any
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
-from pagesim.simulation.cost_model import Roofline
 from pagesim.simulation.link_clock import LinkClock
 from pagesim.simulation.paged_v1 import PagedV1Server, Part
 from pagesim.simulation.serving import Step
 from pagesim.simulation.tier_use import Copy, TierUse
 from pagesim.simulation.waste import Slots
+from pagesim.sizing.cost_model import Roofline
 from pagesim.sizing.link import Link, link_of
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.offload.config import OffloadingConfig

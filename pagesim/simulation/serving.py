@@ -33,9 +33,9 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pagesim.simulation.cost_model import CostModel
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.waste import PARTS, Slots, WasteLog
+from pagesim.sizing.cost_model import CostModel
 from pagesim.workload.request import Request
 
 if TYPE_CHECKING:

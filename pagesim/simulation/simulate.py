@@ -17,7 +17,6 @@ from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.baselines import MemoryPolicy
-from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.metrics import Meter, Metrics, to_measure
@@ -32,6 +31,7 @@ from pagesim.simulation.tier_use import TierUse
 from pagesim.simulation.unpaged import Own
 from pagesim.simulation.waste import WasteLog
 from pagesim.simulation.waste_groups import GroupsWaste
+from pagesim.sizing.cost_model import CostModel, Roofline
 from pagesim.sizing.pool import Pool
 from pagesim.workload.files import load
 from pagesim.workload.request import Request, Workload

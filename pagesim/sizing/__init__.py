@@ -12,7 +12,7 @@ and `mamba_block_size`. `waste`, `log_lines` and `fp8` say more of a size, and `
 cases of the recordings. `room` says which requests fit, and `fixes` what makes room for one that
 does not; `start_lines` and `logged` read the same from the lines of a log. `pool` is the short way:
 slots, whatever the blocks. `hardware` has GPUs, and `link` what connects them with the memory of
-their host.
+their host; `cost_model` is the clock of a step on them, and `load_or_compute` that of a prefix.
 """
 
 from pagesim.sizing.amount import ByteRange

@@ -187,7 +187,7 @@ class V1Pages:
 
     def batch(self, requests: Sequence[Request]) -> AttentionMetadata:
         from pagesim.cache.attention_metadata import assemble_groups
-        from pagesim.cache.metadata_v1 import spans_of
+        from pagesim.cache.spans_v1 import spans_of
 
         spans = [
             spans_of(request, self.manager, self._computed[request], request.num_tokens)

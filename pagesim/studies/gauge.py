@@ -14,7 +14,7 @@ blocks are free again. So the gauge shows two thirds of what the steps use.
 """
 
 from pagesim.simulation import Limits, PagedV1, Simulation, simulate
-from pagesim.simulation.cost_model import CostModel
+from pagesim.sizing.cost_model import CostModel
 from pagesim.workload import Request, Workload
 
 SOURCE = "github.com/vllm-project/vllm, pull request 57336"

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pagesim.simulation import Limits, Outcomes, Paged, PagedV1, Roofline, WasteLog, simulate
-from pagesim.simulation.cost_model import CostModel
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import steps
+from pagesim.sizing.cost_model import CostModel
 from pagesim.timeline.pair import Compared, compare
 from pagesim.workload import Request
 

@@ -22,11 +22,11 @@ from pagesim.simulation import (
     Simulation,
     simulate,
 )
-from pagesim.simulation.cost_model import CostModel
 from pagesim.simulation.paged_v1_tier import PagedV1TierServer, copying_of
 from pagesim.simulation.serving import Step, steps
 from pagesim.simulation.tier_use import Copy
 from pagesim.simulation.waste import WasteLog
+from pagesim.sizing.cost_model import CostModel
 from pagesim.sizing.link import LINKS, Link
 from pagesim.v1 import CacheConfig, OffloadingConfig, SchedulerConfig
 from pagesim.workload import Request

@@ -38,7 +38,7 @@ position 4.
 * vllm/worker/model_runner.py: ModelInputForGPUBuilder
 """
 
-from pagesim.cache import PAD_SLOT_ID, slots_of
+from pagesim.cache.slots import PAD_SLOT_ID, slot_numbers
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, counted, parted, placed_together
 
 Part = tuple[list[int], int, int]
@@ -94,7 +94,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 def oracle(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
     """The simulator's slots for each sequence's new tokens, and its padding."""
     spans = ((table, range(computed, length)) for table, computed, length in batch)
-    slots = [int(slot) for table, span in spans for slot in slots_of(table, span, block_size)]
+    slots = [slot for table, span in spans for slot in slot_numbers(table, span, block_size)]
     return [*slots, *[PAD_SLOT_ID] * (num_tokens - len(slots))]
 
 

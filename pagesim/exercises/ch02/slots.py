@@ -29,7 +29,7 @@ Example: `slots([7, 2], 3, 2)` is `[14, 15, 4]`.
 
 from itertools import permutations
 
-from pagesim.cache.slot_mapping import slots_of
+from pagesim.cache.slots import slot_numbers
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
 
 play = placed
@@ -73,7 +73,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     """What the simulator's slot mapping says."""
-    return [int(slot) for slot in slots_of(table, range(num_tokens), block_size)]
+    return slot_numbers(table, range(num_tokens), block_size)
 
 
 def why(yours: list[int], right: list[int], table: list[int], block_size: int) -> str:

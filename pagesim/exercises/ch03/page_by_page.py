@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 
 from pagesim.cache import slots_of
-from pagesim.exercises.ch03.looks import one_page
+from pagesim.exercises.ch03.one_page import one_page
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, counted, has_nan, placed
 
 same = close(1e-4, 1e-5)

@@ -49,7 +49,7 @@ swapped out and back, so the result is 246. A result within 5 % is right.
 """
 
 from pagesim.exercises.kit import Case, Cases, Random
-from pagesim.simulation.cost_model import Roofline
+from pagesim.sizing.cost_model import Roofline
 from pagesim.sizing.hardware import CARDS, parameters
 from pagesim.sizing.model import ModelSpec
 

@@ -48,7 +48,7 @@ chunk ends after 12.
 
 from pagesim.exercises.kit import Case, Cases, Random
 from pagesim.sizing.link import Link
-from pagesim.studies.crossover import LoadOrCompute
+from pagesim.sizing.load_or_compute import LoadOrCompute
 
 Numbers = dict[str, float]
 SHOWN = (

@@ -36,8 +36,6 @@ Example: in a cache of 2 heads of 8 dimensions, with blocks of 4 and x = 4,
 
 from itertools import product
 
-import numpy as np
-
 from pagesim.exercises.kit import Case, Cases, Random
 
 
@@ -87,12 +85,11 @@ def words(block: int, head: int, dim: int, slot: int, *sizes: int) -> str:
 
 
 def oracle(block: int, head: int, dim: int, slot: int, *sizes: int) -> int:
-    """Number a block in the layout of the course, turn its axes as vLLM does, and look."""
+    """Walk through a block in the order of vLLM's axes, and count."""
     heads, head_size, block_size, x = sizes
-    natural = np.arange(block_size * heads * head_size).reshape(block_size, heads, -1, x)
-    turned = natural.transpose(1, 2, 0, 3).reshape(-1)
-    number = natural[slot, head, dim // x, dim % x]
-    return block * turned.size + int(np.flatnonzero(turned == number)[0])
+    pieces = range(head_size // x)
+    turned = list(product(range(heads), pieces, range(block_size), range(x)))
+    return block * len(turned) + turned.index((head, dim // x, slot, dim % x))
 
 
 def why(head_size: int, block_size: int, x: int, tag: str) -> str:

@@ -41,7 +41,7 @@ blocks.
 * vllm/attention/ops/paged_attn.py: _PARTITION_SIZE
 """
 
-from pagesim.cache.slot_mapping import slots_of
+from pagesim.cache.slots import slot_numbers
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
 
 
@@ -80,7 +80,7 @@ def oracle(*case: int, record: bool = True) -> tuple[list[int], Timeline]:
     story = Story(gpu_blocks=-(-num_tokens // block_size), block_size=block_size)
     table = story.arrive(range(num_tokens)).block_ids
     tokens = range(num_tokens)[i * size : (i + 1) * size]
-    pages = {slot // block_size for slot in slots_of(table, tokens, block_size).tolist()}
+    pages = {slot // block_size for slot in slot_numbers(table, tokens, block_size)}
     title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which blocks?"
     return sorted(pages), story.run.annotate(title=title)
 

@@ -38,7 +38,8 @@ row 7.
 * vllm/worker/model_runner.py: ModelInputForGPUBuilder
 """
 
-from pagesim.cache import build_v1_metadata
+from pagesim.cache.spans import prefills_first, sample_rows
+from pagesim.cache.spans_v1 import spans_of_step
 from pagesim.exercises.ch10.one_step import recorded_step, scheduler_with
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
 
@@ -88,11 +89,12 @@ def valid(sequences: Sequences, chunk: int) -> bool:
 
 
 def oracle(sequences: Sequences, chunk: int, *, record: bool = True) -> tuple[list[int], Timeline]:
-    """What the metadata of V1's step says."""
+    """What the batch of V1's step says: one group, so one span for each request."""
     running = [(f"s{number}", *sequence) for number, sequence in enumerate(sequences)]
     scheduler = scheduler_with(running, [], 1000, len(sequences), chunk)
     output, run = recorded_step(scheduler, "A ragged batch: how many rows each sequence has")
-    return [int(row) for row in build_v1_metadata(output, scheduler).sample_rows], run
+    spans = prefills_first(spans_of_step(output, scheduler))
+    return sample_rows([span for [span] in spans]), run
 
 
 def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:

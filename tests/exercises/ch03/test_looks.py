@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pagesim.exercises.ch03.looks import OneByOne, SecondLookError, one_page
+from pagesim.exercises.ch03.looks import OneByOne, SecondLookError
+from pagesim.exercises.ch03.one_page import one_page
 
 SCORES = [3.0, 1.0, 2.0]
 
