@@ -15,6 +15,11 @@ from tools.course.live import files, inside, pages
 pytestmark = pytest.mark.ch00
 
 
+KERNELS = {"0.3", "2.5", "3.3", "4.4", "5.4", "6.5", "11.4", "13.1", "13.2", "15.2"}
+NUMPY = {"1.1", "1.2", "1.3", "3.2", "5.2", "14.1", "14.3", "15.1", "16.1", "16.4"}
+"""Arrays are what they are about, or what their oracle keeps: a simulation's log, a pool, lanes."""
+
+
 def ran(text: str) -> dict[str, Any]:
     return json.loads(inside.run(text, "A story"))
 
@@ -61,6 +66,12 @@ def test_an_exercise_is_checked() -> None:
         assert "problem" in json.loads(inside.check("2.3", text))
 
 
+def test_what_needs_neither_a_kernel_nor_arrays_is_checked_in_a_page() -> None:
+    """Found where nothing else is; a list here as well, so that none is lost by an import."""
+    every = {exercise.number for exercise in exercises()}
+    assert every - KERNELS - NUMPY == {*files.checked()}
+
+
 def test_what_can_be_edited_and_what_can_be_read(alive: bool) -> None:
     """Each text is there in any case; without Pyodide no page asks for it, and none promises it."""
     made = [pages.page(), *exercise_pages.pages()]
@@ -71,7 +82,7 @@ def test_what_can_be_edited_and_what_can_be_read(alive: bool) -> None:
         if (name := attributes.get("data-live"))
     }
     stories = {f"run:{name}" for name in pages.STORIES}
-    assert live == (stories | {f"check:{number}" for number in pages.CHECKED} if alive else set())
+    assert live == (stories | {f"check:{number}" for number in files.checked()} if alive else set())
     assert all(bool(page.policy) is alive for page in made if page.url != exercise_pages.INDEX)
     text = unescape("".join(page.body for page in made))
     assert all(exercise.title in text for exercise in exercises())

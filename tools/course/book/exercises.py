@@ -63,7 +63,7 @@ def _body(name: str, notebook: nbformat.NotebookNode) -> str:
             parts.append(markdown(cell.source))
         elif cell.id.startswith("answer"):
             number = cell.id.removeprefix("answer-").replace("-", ".")
-            if files.are_here() and number in live.CHECKED:
+            if files.are_here() and number in files.checked():
                 parts.append(live.exercise(number, cell.source))
             else:
                 parts.append(code(cell.source))

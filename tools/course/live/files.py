@@ -3,10 +3,14 @@
 import json
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from pagesim.exercises.registry import exercises
 from tools.course import ROOT
 
 PYODIDE = ROOT / "node_modules/pyodide"
@@ -24,7 +28,7 @@ AS_THEY_ARE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_std
 LOCK = "pyodide-lock.json"
 CORE = ("files", "journal", "lesson", "player", "sizing", "story", "timeline", "v0", "v1")
 """The packages that stories need; with the files beside them, none needs NumPy."""
-EXERCISES = ("exercises", "replay")
+EXERCISES = ("cache", "exercises", "replay")
 """What the exercises need besides."""
 LEFT_OUT = {"js", "cells", "__pycache__", "grading", "bundle.mjs", "film.txt"}
 """What no page needs: the sources of the player's script, kernels, the grading of a class."""
@@ -60,6 +64,21 @@ def copy(target: Path) -> dict[str, int]:
     script = str(Path(__file__).with_name("compiled.mjs"))
     subprocess.run(["node", script, str(folder.resolve())], check=True)
     return {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+
+
+@cache
+def checked() -> tuple[str, ...]:
+    """The exercises that a page can check: tried where nothing is but what the pages have."""
+    numbers = [exercise.number for exercise in exercises() if not exercise.needs_triton]
+    with TemporaryDirectory() as folder:
+        archive = Path(folder, "all.zip")
+        _pack(archive, [*_top(), *_within(CORE + EXERCISES)])
+        shutil.unpack_archive(archive, folder)
+        # -I and -S: what is installed is not found.
+        script = str(Path(__file__).with_name("checkable.py"))
+        command = [sys.executable, "-I", "-S", script, folder, *numbers]
+        found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return tuple(json.loads(found))
 
 
 def _top() -> Iterator[tuple[Path, str]]:

@@ -47,17 +47,15 @@ def run(text: str, title: str) -> str:
     shown = next(others, None) if shown is None else shown
     if isinstance(shown, Timeline) and not shown.notes.title:
         shown = shown.annotate(title=title)
-    return json.dumps(answer | _page(shown))
+    return json.dumps(answer | page_of(shown))
 
 
 def check(number: str, text: str) -> str:
     """Check an answer to an exercise; the case on which it fails comes as a page, if it has one."""
     from pagesim.exercises.shrink import smallest
 
-    exercise = _exercise(number)
-    names: Answer = {"__name__": "__main__", "math": math, "Any": Any}
-    answer, _ = executed(text, names)
-    function = names.get(exercise.name)
+    exercise = exercise_of(number)
+    answer, function = answered(exercise, text)
     if "problem" in answer:
         return json.dumps(answer)
     if not callable(function):
@@ -70,7 +68,14 @@ def check(number: str, text: str) -> str:
         name: getattr(verdict, name)
         for name in ("right", "tried", "headline", "words", "yours", "expected", "why", "printed")
     }
-    return json.dumps(answer | _page(verdict.pair or verdict.run))
+    return json.dumps(answer | page_of(verdict.pair or verdict.run))
+
+
+def answered(exercise: Any, text: str) -> tuple[Answer, Any]:
+    """Run the text of an answer; what came of that, and the function that is to be checked."""
+    names: Answer = {"__name__": "__main__", "math": math, "Any": Any}
+    answer, _ = executed(text, names)
+    return answer, names.get(exercise.name)
 
 
 def lend_alarm(set_alarm: Callable[[float, float], None]) -> None:
@@ -127,7 +132,7 @@ def run_of(value: object) -> Timeline | Compared | None:
     return value if isinstance(value, Timeline | Compared) else None
 
 
-def _page(shown: Timeline | Compared | None) -> Answer:
+def page_of(shown: Timeline | Compared | None) -> Answer:
     """The player as a document of its own."""
     if shown is None:
         return {}
@@ -137,7 +142,7 @@ def _page(shown: Timeline | Compared | None) -> Answer:
         return {"page": path.read_text("utf-8")}
 
 
-def _exercise(number: str) -> Any:
+def exercise_of(number: str) -> Any:
     """An exercise without the others of its chapter: some of them need NumPy, which is not here."""
     from pagesim import exercises
     from pagesim.exercises.writing import exercise

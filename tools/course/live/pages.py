@@ -25,10 +25,6 @@ STORIES = {
     "tier": "Second tier",
 }
 """The stories, in the order of the page, and what each is about."""
-_CHECKED = {0: "12", 2: "23", 4: "123", 5: "1", 6: "12346", 7: "12345", 8: "1234", 9: "12345"}
-_CHECKED |= {10: "1", 11: "123", 12: "134", 15: "4", 17: "12"}
-CHECKED = [f"{chapter}.{number}" for chapter, them in _CHECKED.items() for number in them]
-"""The exercises that can be checked in a page: the others need NumPy or a kernel."""
 KEYS = (
     '<p class="small" id="editor-keys">Ctrl+Enter runs the text, Tab indents, and Escape, then '
     "Tab, leaves the text. What you write stays in this browser.</p>"
