@@ -8,13 +8,14 @@ from typing import Any
 from pagesim.checks import check_int
 from pagesim.decision import decision as words
 from pagesim.decision.build import AnyScheduler, builder
-from pagesim.decision.decision import Decision, victims
+from pagesim.decision.decision import Decision, Queues, victims
 from pagesim.decision.reasons import reasons
 from pagesim.decision.requests import Requests, Tokens, described
 from pagesim.decision.watch import watched
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, check_pool_size
 from pagesim.timeline import record
+from pagesim.timeline.run import Timeline
 from pagesim.v0.scheduler import Scheduler
 
 HOLDING = ("running", "swapped")
@@ -123,7 +124,7 @@ def _queues(scheduler: AnyScheduler) -> dict[str, tuple[Name, ...]]:
     return {name: tuple(each.request_id for each in queue) for name, queue in queues.items()}
 
 
-def _label(scheduler: Scheduler, run: Any) -> None:
+def _label(scheduler: Scheduler, run: Timeline) -> None:
     """Call V0's tables by their requests, if these have one sequence."""
     tables = scheduler.block_manager.block_tables
     for queue in (scheduler.running, scheduler.waiting, scheduler.swapped):
@@ -132,7 +133,7 @@ def _label(scheduler: Scheduler, run: Any) -> None:
                 run.label(table, group.request_id)
 
 
-def _verdict(request: Name | None, before: Any, after: Any, output: Any) -> str:
+def _verdict(request: Name | None, before: Queues, after: Queues, output: Any) -> str:
     then = next((name for name in before if request in before[name]), None)
     now = next((name for name in after if request in after[name]), None)
     if now == "running":

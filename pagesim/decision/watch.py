@@ -14,9 +14,10 @@ from typing import Any
 from pagesim import v1
 from pagesim.decision.build import AnyScheduler
 from pagesim.journal.effects import Name
+from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus
 from pagesim.v0.scheduler import Scheduler
-from pagesim.v0.sequence import SequenceStatus
+from pagesim.v0.sequence import SequenceGroup, SequenceStatus
 
 ADMIT, GROW, SWAP_IN, SWAP_OUT = "admission", "growth", "swap in", "swap out"
 
@@ -110,7 +111,7 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
     count_swapped, can_swap = manager._num_blocks_to_swap, manager._can_swap
     kept, total, counted = manager.watermark_blocks, manager.num_total_gpu_blocks, [0]
 
-    def allocate(group: Any, lookahead: int = 0) -> AllocStatus:
+    def allocate(group: SequenceGroup, lookahead: int = 0) -> AllocStatus:
         free, needs = manager.get_num_free_gpu_blocks(), manager.num_required_blocks(group)
         status: AllocStatus = can_allocate(group, lookahead)
         never = status is AllocStatus.NEVER
@@ -118,7 +119,7 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, ADMIT, needs, left, kept, fits, never))
         return status
 
-    def append_slots(group: Any, lookahead: int) -> bool:
+    def append_slots(group: SequenceGroup, lookahead: int) -> bool:
         free, needs = manager.get_num_free_gpu_blocks(), 0
         for seq in group.get_seqs(SequenceStatus.RUNNING):
             table = manager.block_tables[seq.seq_id]
@@ -132,7 +133,9 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         counted[0] = count_swapped(*args)
         return counted[0]
 
-    def swap(group: Any, device: Any, status: Any, lookahead: int, watermark: int) -> AllocStatus:
+    def swap(
+        group: SequenceGroup, device: Device, status: SequenceStatus, lookahead: int, watermark: int
+    ) -> AllocStatus:
         allocator = manager.block_allocator
         free = allocator.get_num_free_blocks(device)
         found: AllocStatus = can_swap(group, device, status, lookahead, watermark)

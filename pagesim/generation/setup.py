@@ -16,6 +16,8 @@ from pagesim.generation.groups import with_groups_of
 from pagesim.simulation import Limits, Paged, PagedV1
 
 if TYPE_CHECKING:
+    import torch
+
     from pagesim.generation.engine import Engine
     from pagesim.kernels.tiny_llm import Model
     from pagesim.kernels.tiny_llm.paged_attend import Backend
@@ -162,7 +164,7 @@ def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngin
     return CacheEngine(pools[0], chunks, blocks_per_chunk=width)
 
 
-def _chunks(sizes: tuple[int, ...], dtype: Any) -> KVPool:
+def _chunks(sizes: tuple[int, ...], dtype: torch.dtype) -> KVPool:
     """The second tier, in which all layers of a block lie side by side."""
     import torch
 

@@ -106,9 +106,9 @@ class Simulation:
         if self.tier is not None:
             more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
             more |= self.tier.summary()
-        observed: dict[str, Any] = {"kv_events": self.kv_events, "residency": self.residency}
-        observed["metrics"] = self.metrics
-        more |= {name: it.summary() for name, it in observed.items() if it is not None}
+        for name in ("kv_events", "residency", "metrics"):
+            if (observed := getattr(self, name)) is not None:
+                more[name] = observed.summary()
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {

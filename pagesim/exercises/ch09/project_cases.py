@@ -10,7 +10,7 @@ from pagesim.files.jsonl import JsonObject, numbered_objects
 from pagesim.player.describe import counted
 from pagesim.replay.v1 import KVCacheManagerPlayer
 
-Op = tuple[str, dict[str, Any]]
+Op = tuple[str, JsonObject]
 """An operation of a recording, and its arguments."""
 
 
@@ -170,7 +170,7 @@ def _bits(rng: random.Random, least: int, most: int) -> list[int]:
     return [rng.randrange(2) for _ in range(rng.randint(least, most))]
 
 
-def _options(rng: random.Random) -> dict[str, Any]:
+def _options(rng: random.Random) -> JsonObject:
     """The rarer arguments, each now and then."""
     every = {
         "num_lookahead_tokens": rng.randint(1, 3),
