@@ -107,9 +107,15 @@ def _watch_v1(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
 
 def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
     manager = scheduler.block_manager
+    _watch_room(manager, checks)
+    _watch_swaps(manager, checks)
+    names = ("can_allocate", "can_append_slots", "_num_blocks_to_swap", "_can_swap")
+    return [(manager, name) for name in names]
+
+
+def _watch_room(manager: Any, checks: list[Check]) -> None:
     can_allocate, can_append_slots = manager.can_allocate, manager.can_append_slots
-    count_swapped, can_swap = manager._num_blocks_to_swap, manager._can_swap
-    kept, total, counted = manager.watermark_blocks, manager.num_total_gpu_blocks, [0]
+    kept, total = manager.watermark_blocks, manager.num_total_gpu_blocks
 
     def allocate(group: SequenceGroup, lookahead: int = 0) -> AllocStatus:
         free, needs = manager.get_num_free_gpu_blocks(), manager.num_required_blocks(group)
@@ -129,6 +135,12 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, GROW, needs, free, 0, fits))
         return bool(fits)
 
+    manager.can_allocate, manager.can_append_slots = allocate, append_slots
+
+
+def _watch_swaps(manager: Any, checks: list[Check]) -> None:
+    count_swapped, can_swap, counted = manager._num_blocks_to_swap, manager._can_swap, [0]
+
     def num_blocks_to_swap(*args: Any) -> int:
         counted[0] = count_swapped(*args)
         return counted[0]
@@ -146,7 +158,4 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, kind, counted[0], left, kept_free, fits, never))
         return found
 
-    manager.can_allocate, manager.can_append_slots = allocate, append_slots
     manager._num_blocks_to_swap, manager._can_swap = num_blocks_to_swap, swap
-    names = ("can_allocate", "can_append_slots", "_num_blocks_to_swap", "_can_swap")
-    return [(manager, name) for name in names]
