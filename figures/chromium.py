@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pagesim.files.jsonl import Json, JsonObject
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APP = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 FLAGS = (
@@ -68,8 +70,8 @@ class Chromium:
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression; a promise is awaited. RuntimeError if it throws."""
-        asked = {"expression": script, "awaitPromise": True, "returnByValue": True}
-        answer = self._ask("Runtime.evaluate", **asked)
+        given = {"awaitPromise": True, "returnByValue": True}
+        answer = self._ask("Runtime.evaluate", expression=script, **given)
         if failed := answer.get("exceptionDetails"):
             said = failed.get("exception", {}).get("description", failed["text"])
             raise RuntimeError(f"the page could not be filmed: {said}")
@@ -112,7 +114,7 @@ class Chromium:
         self._ask("Page.navigate", url=address)
         self.run(READY)
 
-    def _ask(self, method: str, **given: Any) -> Any:
+    def _ask(self, method: str, **given: Json) -> JsonObject:
         number = next(self._ids)
         message = {"id": number, "method": method, "params": given}
         if self._session:
@@ -124,16 +126,17 @@ class Chromium:
             pass  # an event, which nobody waits for
         if "error" in answer:
             raise RuntimeError(f"Chromium refused {method}: {answer['error']['message']}")
-        return answer["result"]
+        result: JsonObject = answer["result"]
+        return result
 
-    def _next(self) -> Any:
+    def _next(self) -> JsonObject:
         while (end := self._read.find(0)) < 0:
             there, _, _ = select.select([self._in], [], [], PATIENCE)
             if not there or not (more := os.read(self._in, 1 << 16)):
                 said = "has stopped" if there else f"says nothing for {PATIENCE} s"
                 raise RuntimeError(f"Chromium {said}: does it show a page that you open with it?")
             self._read += more
-        message = json.loads(self._read[:end])
+        message: JsonObject = json.loads(self._read[:end])
         del self._read[: end + 1]
         return message
 

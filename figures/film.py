@@ -1,6 +1,7 @@
 """A run, or two, as a moving picture: a GIF for a slide or a chat, taken of the player."""
 
 from collections.abc import Iterable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from textwrap import shorten
@@ -55,12 +56,7 @@ def film(
     target, source = Path(path), _source(run)
     if target.suffix.lower() != ".gif":
         raise UsageError(f"{target}: the name of a film must end in .gif")
-    if theme not in ("light", "dark"):
-        raise UsageError(f"theme must be light or dark, not {theme!r}")
-    if not 200 <= check_int("width", width, 1) <= 2_000 or not 0.5 <= scale <= 4:
-        raise UsageError(
-            f"a film is 200 to 2,000 wide, at a scale of 0.5 to 4, not {width} at {scale}"
-        )
+    _check_look(width, scale, theme)
     browser = installed()
     camera = Camera(browser or "", width, scale, theme)
     if isinstance(source, Compared):
@@ -70,18 +66,23 @@ def film(
             raise UsageError("steps are those of one run: two go by their clocks")
         shots = camera.race(source, _lasting(seconds, 9.0))
     else:
-        wanted = list(range(len(source) + 1) if steps is None else steps)
-        _check(wanted, len(source))
-        lasting = _lasting(seconds, 1.0)
-        if browser:
-            shots = camera.steps(source, wanted, lasting)
-        else:
+        if not browser:
             warn(f"no browser is here, so nothing moves in {target}: {WAY_OUT}", stacklevel=2)
-            shots = _drawn(source, wanted, lasting, theme)
+        draw = camera.steps if browser else partial(_drawn, theme=theme)
+        shots = draw(source, _wanted(steps, len(source)), _lasting(seconds, 1.0))
     data = gif(shots)
     with replacing(target) as file:
         file.write(data)
     return target
+
+
+def _check_look(width: int, scale: float, theme: str) -> None:
+    if theme not in ("light", "dark"):
+        raise UsageError(f"theme must be light or dark, not {theme!r}")
+    if not 200 <= check_int("width", width, 1) <= 2_000 or not 0.5 <= scale <= 4:
+        raise UsageError(
+            f"a film is 200 to 2,000 wide, at a scale of 0.5 to 4, not {width} at {scale}"
+        )
 
 
 def _source(run: Filmed) -> Timeline | Compared:
@@ -103,12 +104,14 @@ def _lasting(seconds: float | None, usual: float) -> float:
     return seconds
 
 
-def _check(steps: list[int], last: int) -> None:
+def _wanted(steps: Iterable[int] | None, last: int) -> list[int]:
+    steps = list(range(last + 1) if steps is None else steps)
     if not steps or len(steps) > MOST:
         raise UsageError(f"a film has 1 to {MOST} steps, not {len(steps)}: choose some with steps=")
     for step in steps:
         if not 0 <= check_int("steps", step, 0) <= last:
             raise UsageError(f"step {step} is not in this run: it has the steps 0 to {last}")
+    return steps
 
 
 def _drawn(run: Timeline, steps: list[int], seconds: float, theme: str) -> Shots:

@@ -21,11 +21,11 @@ from pagesim.workload import load as load_workload
 
 Means = Mapping[str, float]
 Run = Simulation | Timeline | WasteLog | Means
-Several = Sequence["Source"] | Mapping[str, Any]
-Source = Simulation | Timeline | WasteLog | Comparison | Workload | str | PathLike[str] | Several
-"""What a picture of runs is drawn from: see `RUNS`."""
 Facts = Mapping[str, Any]
 """Plain data with names, of which the keys have been checked."""
+Several = Sequence["Source"] | Facts
+Source = Simulation | Timeline | WasteLog | Comparison | Workload | str | PathLike[str] | Several
+"""What a picture of runs is drawn from: see `RUNS`."""
 Plain = Facts | str | PathLike[str]
 """The same, or the JSON file that it is in."""
 Serve = Callable[[Workload], Mapping[str, Run]]
@@ -139,7 +139,7 @@ def _runs_of(figure: str, source: Source, serve: Serve) -> Mapping[str, Run]:
     raise cannot(figure, source, RUNS)
 
 
-def _is_means(source: Mapping[str, Any]) -> TypeGuard[Means]:
+def _is_means(source: Facts) -> TypeGuard[Means]:
     return bool(source) and all(isinstance(value, int | float) for value in source.values())
 
 

@@ -21,7 +21,8 @@ and the layers of that group read its bytes in their own shape:
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -67,18 +68,24 @@ def kv_pool(
         raise TypeError(f"dtype must be a torch.dtype, got {dtype!r}")
     where = backend.device() if device is None else device
     size = 2 * math.prod(sizes.values()) * dtype.itemsize
+    with _room_for(f"{blocks} blocks of {block_size} slots", size, where):
+        keys, values = torch.zeros(2, *sizes.values(), dtype=dtype, device=where)
+    return KVTensors(list(keys), list(values))
+
+
+@contextmanager
+def _room_for(what: str, size: int, where: torch.device | str) -> Iterator[None]:
+    """MemoryError, with the way out, where a device has no room for so many bytes."""
     try:
         if size > sys.maxsize:
             raise MemoryError
-        keys, values = torch.zeros(2, *sizes.values(), dtype=dtype, device=where)
+        yield
     except (MemoryError, RuntimeError) as error:
         if "memory" not in str(error) and not isinstance(error, MemoryError):
             raise
         raise MemoryError(
-            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than "
-            f"{where} has free: allocate fewer"
+            f"{what} take {size / 2**30:,.0f} GiB, more than {where} has free: allocate fewer"
         ) from error
-    return KVTensors(list(keys), list(values))
 
 
 class GroupShape(NamedTuple):

@@ -31,11 +31,11 @@ def check_int(name: str, value: object, minimum: int) -> int:
     return value
 
 
-def check_count(name: str, value: Any, minimum: int) -> int:
+def check_count(name: str, value: int, minimum: int) -> int:
     """:func:`check_int` for counts, which must fit into 64 bits."""
     if check_int(name, value, minimum) > sys.maxsize:
         raise UsageError(f"{name} must be at most {sys.maxsize}, not {value}")
-    return int(value)
+    return value
 
 
 def check_a(name: str, value: object, kind: type) -> None:

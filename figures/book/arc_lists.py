@@ -1,9 +1,8 @@
 """Chapter on the second tier: what a scan does to ARC's four lists, and to LRU's one."""
 
-from typing import Any
-
 from pagesim.figures.book.kit import MARGIN, S0, S1, WIDTH, Sheet, drawing, listed
 from pagesim.figures.style import PAPER, Box
+from pagesim.files.jsonl import JsonObject
 from pagesim.studies.eviction import Tier
 
 ROOM, USERS = 4, ("XY", "XY", *"abcdef")
@@ -13,7 +12,7 @@ MIDDLE = 338.0
 """The border between what one request has used and what several have used."""
 
 
-def states(policy: str) -> list[dict[str, Any]]:
+def states(policy: str) -> list[JsonObject]:
     """The lists at each stop."""
     tier, found = Tier(ROOM, policy), []
     for number, chunks in enumerate(USERS, 1):

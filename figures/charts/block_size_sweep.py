@@ -68,13 +68,7 @@ def block_size_sweep(
     found = runs("block_size_sweep", source, serve)
     sized = {_size_of(name, run): run for name, run in found.items()}
     by_size = {size: sized[size] for size in sorted(sized)}
-    if slots is None:
-        pools = {
-            PAPER_POOL.slots if isinstance(r, Mapping) else log_of(r).pool for r in by_size.values()
-        }
-        if len(pools) > 1:
-            raise UsageError(f"the runs have pools of {sorted(pools)} slots: draw equal pools")
-        slots = pools.pop()
+    slots = _pool_of(by_size.values()) if slots is None else slots
     rows = {size: means_of(run) for size, run in by_size.items()}
     notes = list(notes) or note_of(found)
     figure = _draw(rows, slots, published or {}, title or "Block size and memory", notes)
@@ -89,6 +83,14 @@ def _size_of(name: str, run: Run) -> int:
     if size is None or not str(size).isdecimal():
         raise UsageError(f"{name!r} has no block size: give paged runs, or {{block size: means}}")
     return int(size)
+
+
+def _pool_of(found: Iterable[Run]) -> int:
+    """The slots that all runs have, or those of the paper for bare means."""
+    pools = {PAPER_POOL.slots if isinstance(r, Mapping) else log_of(r).pool for r in found}
+    if len(pools) > 1:
+        raise UsageError(f"the runs have pools of {sorted(pools)} slots: draw equal pools")
+    return pools.pop()
 
 
 def _words(rows: Mapping[int, Means], notes: Iterable[str]) -> str:
@@ -139,14 +141,20 @@ def _draw(
         if size in published:
             sheet.diamond(x, up(100 - published[size]))
         sheet.write(x, y, str(size), bold=True)
-    y += 2
+    _write_numbers(sheet, table, middles, y + 2)
+    return figure
+
+
+def _write_numbers(
+    sheet: Sheet, table: Mapping[str, Iterable[float]], middles: Iterable[float], y: float
+) -> None:
+    """A row for each name, below ``y``, with a number in the middle of each column."""
     for name, numbers in table.items():
         y += ROW
         color = style.MUTED if name == HALF else style.INK
         sheet.write(LEFT - 6, y, name, ha="right", color=color)
         for x, number in zip(middles, numbers, strict=True):
             sheet.write(x, y, f"{number:.1f}", color=color)
-    return figure
 
 
 def _column(sheet: Sheet, x: float, width: float, row: Means, up: Scale) -> None:

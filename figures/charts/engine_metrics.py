@@ -1,7 +1,6 @@
 """What an engine would log, over time: its gauges, its hit rate, and what the gauges leave out."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
 from pagesim.figures.sheet import Sheet
-from pagesim.figures.sources import cannot
+from pagesim.figures.sources import Run, cannot
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation import Simulation
 from pagesim.simulation.metrics import Metrics
@@ -55,7 +54,7 @@ def engine_metrics(
     return figure, " ".join([f"{subtitle}.", *words, *notes])
 
 
-def _metrics_of(run: Any) -> Metrics:
+def _metrics_of(run: Run) -> Metrics:
     if not isinstance(run, Simulation):
         raise cannot("engine_metrics", run, "a Simulation with metrics=True, or several by name")
     if run.metrics is None or not len(run.metrics):

@@ -11,7 +11,6 @@ with 2, only the look-up is in flight.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -66,7 +65,7 @@ def sizes(inputs: PagedInputs) -> tuple[str, int, int, int]:
     return target(inputs.q.device), inputs.q.shape[2], inputs.group, inputs.q.element_size()
 
 
-def constants(inputs: PagedInputs, config: Config) -> dict[str, Any]:
+def constants(inputs: PagedInputs, config: Config) -> dict[str, int | bool]:
     """The compile-time arguments of the tiled kernels."""
     head_dim = inputs.q.shape[2]
     return {

@@ -48,7 +48,7 @@ def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any)
             new = [torch.zeros(4, kv_heads, head_dim, dtype=q.dtype) for _ in ("k", "v")]
         if kernel == "paged_prefill":
             more = [torch.arange(5, dtype=torch.int32)]
-        tensors: dict[str, Any] = {}
+        tensors: dict[str, torch.Tensor] = {}
         if scaled:
             tensors = {name: torch.ones(kv_heads) for name in ("k_scale", "v_scale")}
         if alibi:
@@ -79,7 +79,12 @@ def _copy(label: str, dtype: str) -> Case:
 
 
 FP8 = "float8_e4m3fn"
-EXTRAS: dict[str, Any] = {"alibi": True, "sliding_window": 64, "softcap": 30.0, "scaled": True}
+EXTRAS: dict[str, Any] = {
+    "alibi": True,
+    "sliding_window": 64,
+    "softcap": 30.0,
+    "scaled": True,
+}
 CASES = (
     _cache_write("D128", "bfloat16", 128),
     _cache_write("D80", "float16", 80),

@@ -44,14 +44,7 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
         )
     if name not in _CHIPS:
         _CHIPS.append(name)
-    # All that triton asks of a driver before it compiles.
-    driver = SimpleNamespace(
-        get_current_target=lambda: target,
-        get_current_device=lambda: _CHIPS.index(name),
-        get_current_stream=lambda device: 0,
-        get_active_torch_device=lambda: torch.device("cpu"),
-    )
-    import_module("triton").runtime.driver.set_active(driver)
+    import_module("triton").runtime.driver.set_active(_driver(name, target))
     found: list[Launch] = []
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
@@ -71,3 +64,13 @@ def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list
     ):
         call()
     return found
+
+
+def _driver(name: str, target: "GPUTarget") -> SimpleNamespace:
+    """All that triton asks of a driver before it compiles."""
+    return SimpleNamespace(
+        get_current_target=lambda: target,
+        get_current_device=lambda: _CHIPS.index(name),
+        get_current_stream=lambda device: 0,
+        get_active_torch_device=lambda: torch.device("cpu"),
+    )

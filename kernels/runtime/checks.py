@@ -55,20 +55,7 @@ def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> Pa
         looked_at["slot_mapping"] = slot_mapping
     check_devices(q=q, k_cache=k_cache, v_cache=v_cache, **looked_at)
     _check_cache_dtype("q", q, k_cache, v_cache)
-    if q.shape[2] != k_cache.shape[3]:
-        raise ValueError(
-            f"q has head_dim {q.shape[2]}, but k_cache has {k_cache.shape[3]}: they must be equal"
-        )
-    table_checks.check_groups(q.shape[1], k_cache.shape[2])
-    if call == "prefill":
-        table_checks.check_sequences(lens.shape[0], "seq_lens", block_tables=block_tables)
-        if query_start_loc.shape[0] != lens.shape[0] + 1:
-            raise ValueError(
-                f"query_start_loc has {query_start_loc.shape[0]} entries, expected "
-                f"{lens.shape[0] + 1}: one for each sequence in seq_lens, and one for the end"
-            )
-    else:
-        table_checks.check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
+    _check_shapes(inputs, lengths)
     if call == "fused decode":
         _check_new_tokens(inputs)
     inputs = replace(inputs, options=_checked_options(q, k_cache, inputs.options))
@@ -83,6 +70,26 @@ def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> Pa
         return replace(inputs, plan=_look(inputs, facts, looked_at, lengths))
     require(inputs.plan, facts)
     return inputs
+
+
+def _check_shapes(inputs: PagedInputs, lengths: str) -> None:
+    """Queries, caches, tables and lengths must belong to the same heads and sequences."""
+    q, k_cache, lens, starts = inputs.q, inputs.k_cache, inputs.lens, inputs.query_start_loc
+    if q.shape[2] != k_cache.shape[3]:
+        raise ValueError(
+            f"q has head_dim {q.shape[2]}, but k_cache has {k_cache.shape[3]}: they must be equal"
+        )
+    table_checks.check_groups(q.shape[1], k_cache.shape[2])
+    tables = inputs.block_tables
+    if inputs.call != "prefill":
+        table_checks.check_sequences(q.shape[0], block_tables=tables, **{lengths: lens})
+        return
+    table_checks.check_sequences(lens.shape[0], "seq_lens", block_tables=tables)
+    if starts.shape[0] != lens.shape[0] + 1:
+        raise ValueError(
+            f"query_start_loc has {starts.shape[0]} entries, expected {lens.shape[0] + 1}: one "
+            "for each sequence in seq_lens, and one for the end"
+        )
 
 
 def cache_write(
@@ -104,6 +111,26 @@ def cache_write(
     check_places(k_cache=k_cache, v_cache=v_cache)
     check_same_dtype(key=key, value=value)
     _check_cache_dtype("key", key, k_cache, v_cache)
+    _check_rows(key, value, k_cache, slot_mapping)
+    facts = {"slot_mapping": _identity(slot_mapping), "k_cache": _fact(k_cache)}
+    # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
+    scales = [
+        _divisor(name, scale, k_cache, look=not (plan and isinstance(scale, torch.Tensor)))
+        for name, scale in (("k_scale", k_scale), ("v_scale", v_scale))
+    ]
+    if plan is None:
+        (slots,) = _read(slot_mapping)
+        table_checks.check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
+        plan = Plan(facts, tensors=(slot_mapping,))
+    else:
+        require(plan, facts)
+    return scales, plan
+
+
+def _check_rows(
+    key: torch.Tensor, value: torch.Tensor, k_cache: torch.Tensor, slot_mapping: torch.Tensor
+) -> None:
+    """Each token has a key, a value and a slot, and fits into a row of the cache."""
     if key.shape != value.shape:
         raise ValueError(
             f"key has shape {list(key.shape)}, but value has {list(value.shape)}: they must be "
@@ -118,19 +145,6 @@ def cache_write(
             f"slot_mapping has {slot_mapping.shape[0]} slots, but key has {key.shape[0]} tokens: "
             "each token needs one"
         )
-    facts = {"slot_mapping": _identity(slot_mapping), "k_cache": _fact(k_cache)}
-    # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
-    scales = [
-        _divisor(name, scale, k_cache, look=not (plan and isinstance(scale, torch.Tensor)))
-        for name, scale in (("k_scale", k_scale), ("v_scale", v_scale))
-    ]
-    if plan is None:
-        (slots,) = _read(slot_mapping)
-        table_checks.check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
-        plan = Plan(facts, tensors=(slot_mapping,))
-    else:
-        require(plan, facts)
-    return scales, plan
 
 
 def _look(

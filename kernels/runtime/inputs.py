@@ -64,9 +64,9 @@ class Plan:
     """
 
     made_for: Facts
-    tables: Any = None
-    lengths: Any = None
-    counts: Any = None
+    tables: Tensor = None
+    lengths: Tensor = None
+    counts: Tensor = None
     num_partitions: int = 0
     span: int = 0
     # Kept alive, or another tensor could get the address that made_for knows it by.

@@ -3,12 +3,10 @@
 ValueError names the argument, the value, and the sequence or token. `kernels.simt` also uses them.
 """
 
-from typing import Any
-
 import numpy as np
 
 from pagesim.kernels.reference import Ints
-from pagesim.kernels.runtime.inputs import NO_WINDOW, Numbers
+from pagesim.kernels.runtime.inputs import NO_WINDOW, Numbers, Tensor
 
 
 def check_groups(num_heads: int, num_kv_heads: int) -> None:
@@ -19,7 +17,7 @@ def check_groups(num_heads: int, num_kv_heads: int) -> None:
         )
 
 
-def check_sequences(rows: int, owner: str = "q", **arrays: Any) -> None:
+def check_sequences(rows: int, owner: str = "q", **arrays: Tensor) -> None:
     """Check that there is one entry for each of `owner`'s sequences."""
     for name, array in arrays.items():
         if array.shape[0] != rows:

@@ -97,12 +97,8 @@ def parse_config(given: Words) -> Config:
     _refuse(given, kind, slides)
     hidden, heads, kv_heads, head_dim = _heads(whole, kind)
     layers = whole("num_hidden_layers", most=MAX_LAYERS)
-    rope_local_theta, given = _local_rope(given) if gemma else (0.0, given)
+    own, given = _of_gemma(given) if gemma else ({}, given)
     rope_theta, rope_scaling = _rope(given)
-    scalar, cap = (
-        _positive(key, given[key]) if gemma and key in given else 0.0
-        for key in ("query_pre_attn_scalar", "final_logit_softcapping")
-    )
     slides = slides and (gemma or window is not None)
     return Config(
         model_type=kind,
@@ -117,16 +113,11 @@ def parse_config(given: Words) -> Config:
         rope_theta=rope_theta,
         rope_scaling=rope_scaling,
         tie_word_embeddings=flag("tie_word_embeddings"),
-        attention_bias=kind == "qwen2" or flag("attention_bias"),
-        output_bias=kind != "qwen2" and flag("attention_bias"),
-        mlp_bias=kind == "llama" and flag("mlp_bias"),
+        **_biases(flag, kind),
         qk_norm=gemma or kind == "qwen3",
         eos_token_id=_tokens("eos_token_id", given.get("eos_token_id", [])),
         sliding_windows=_windows(given, kind, layers, whole) if slides else (),
-        rope_local_theta=rope_local_theta,
-        gemma=gemma,
-        query_pre_attn_scalar=scalar,
-        final_logit_softcapping=cap,
+        **own,
     )
 
 
@@ -159,6 +150,23 @@ def _heads(whole: Callable[..., int], kind: str) -> tuple[int, int, int, int]:
             f"and head_dim {head_dim} of 2"
         )
     return hidden, heads, kv_heads, head_dim
+
+
+def _biases(flag: Callable[[str], bool], kind: str) -> dict[str, bool]:
+    """Which projections add a bias: of Qwen2 always those of queries, keys and values."""
+    return {
+        "attention_bias": kind == "qwen2" or flag("attention_bias"),
+        "output_bias": kind != "qwen2" and flag("attention_bias"),
+        "mlp_bias": kind == "llama" and flag("mlp_bias"),
+    }
+
+
+def _of_gemma(given: Words) -> tuple[dict[str, Any], Words]:
+    """The fields that only Gemma has, and the config of the others."""
+    scales = ("query_pre_attn_scalar", "final_logit_softcapping")
+    own = {name: _positive(name, given[name]) for name in scales if name in given}
+    theta, given = _local_rope(given)
+    return {"gemma": True, "rope_local_theta": theta, **own}, given
 
 
 def _refuse(given: Words, kind: str, slides: bool) -> None:

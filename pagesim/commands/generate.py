@@ -323,8 +323,7 @@ def _memory(
     network: Model, options: Options, prompts: list[list[int]], longest: int | None
 ) -> tuple[Paged | PagedV1, Limits, int]:
     """The policy, the limits of a step, and how many blocks."""
-    from pagesim.generation.groups import with_groups_of
-    from pagesim.simulation import Limits, Paged, PagedV1
+    from pagesim.simulation import Limits, Paged
 
     block_size, budget = options["block_size"], options["max_num_batched_tokens"]
     members = options["beams"] or options["n"]
@@ -338,19 +337,7 @@ def _memory(
     )
     caching, mode = options["prefix_caching"], options["preemption"]
     if options["engine"] == "v1":
-        if mode == "swap":
-            raise BadInput(
-                "vLLM V1 does not swap: omit --preemption. With --cpu-blocks it keeps copies of "
-                "prompts on the CPU"
-            )
-        v1 = with_groups_of(
-            network,
-            PagedV1(
-                block_size,
-                enable_prefix_caching=caching is not False,
-                cpu_blocks=options["cpu_blocks"] or 0,
-            ),
-        )
+        v1 = _paged_v1(network, options)
         return v1, limits, options["blocks"] or enough * len(v1.groups or "1")
     mode = mode or ("swap" if members > 1 else None)
     cpu_blocks = options["cpu_blocks"]
@@ -362,6 +349,21 @@ def _memory(
         num_cpu_blocks=cpu_blocks if cpu_blocks is not None else blocks * (mode == "swap"),
     )
     return policy, limits, blocks
+
+
+def _paged_v1(network: Model, options: Options) -> PagedV1:
+    """The policy of V1: a group for each kind of the model's layers."""
+    from pagesim.generation.groups import with_groups_of
+    from pagesim.simulation import PagedV1
+
+    if options["preemption"] == "swap":
+        raise BadInput(
+            "vLLM V1 does not swap: omit --preemption. With --cpu-blocks it keeps copies of "
+            "prompts on the CPU"
+        )
+    cached, cpu_blocks = options["prefix_caching"] is not False, options["cpu_blocks"] or 0
+    policy = PagedV1(options["block_size"], enable_prefix_caching=cached, cpu_blocks=cpu_blocks)
+    return with_groups_of(network, policy)
 
 
 def _value(answer: generation.Answer, words: Vocabulary) -> JsonObject:

@@ -2,12 +2,15 @@
 
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pagesim.commands.common import OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.files.jsonl import JsonObject
+
+if TYPE_CHECKING:
+    from pagesim.quirks.registry import Quirk
 
 
 @answering("pagesim quirks w08 -o w08.html --open")
@@ -69,7 +72,7 @@ def _listed(engine: str | None, subject: str | None) -> Answer:
     return Answer(True, "\n".join(lines), {"quirks": [as_object(quirk) for quirk in chosen]})
 
 
-def as_object(quirk: Any) -> JsonObject:
+def as_object(quirk: "Quirk") -> JsonObject:
     """What --json says of a quirk."""
     from pagesim.quirks.asked import asked
 

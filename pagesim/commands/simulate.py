@@ -219,6 +219,12 @@ def describe(run: Simulation) -> list[str]:
     names = {"normalized": "normalized (per token)"}
     latency = summary["latency"].items()
     lines += spreads("seconds", {names.get(name, name): values for name, values in latency})
+    return lines + _observed(summary)
+
+
+def _observed(summary: JsonObject) -> list[str]:
+    """What a router heard, what the engine measured, and how long blocks lived."""
+    lines: list[str] = []
     if "kv_events" in summary:
         heard = summary["kv_events"]
         for medium, stored in heard["stored"].items():

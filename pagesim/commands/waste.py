@@ -1,7 +1,8 @@
 """`pagesim waste`: where the memory goes, in percent."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,7 +17,6 @@ from pagesim.commands.common import (
 )
 from pagesim.commands.memory import given, machine, memory_options, table
 from pagesim.files.jsonl import JsonObject
-from pagesim.workload import Workload
 
 PRESET = "paper-figure-2"
 
@@ -47,44 +47,52 @@ def waste(
     published traces that pagesim.workload.load knows. All requests arrive at the start, unless
     --in-time is given. Exit code 2 when FILE cannot be used.
     """
-    from pagesim.errors import UsageError
-    from pagesim.workload import WorkloadError, load
-
     if (file is None) == (preset is None):
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
     if out is not None and out.suffix not in (".svg", ".png", ".pdf"):
         raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
-    if file is None:
-        from pagesim.studies.paper import figure_2
-
-        paper = figure_2()
-        notes, published = [paper.method, paper.calibration], paper.published
-        policies, source, title = paper.ours, paper.source, paper.title
-    else:
-        with blaming(file, UsageError, WorkloadError):
-            workload = load(file)
-        policies, source, title, notes = _served(workload, policy, slots, not in_time, options)
-        published = None
-    notes.append(f"Source: {source}")
-    value: JsonObject = {"policies": policies, "source": source}
-    lines = [*table(policies), *notes]
+    found = _figure_2() if file is None else _served(file, policy, slots, not in_time, options)
+    notes = [*found.notes, f"Source: {found.source}"]
+    value: JsonObject = {"policies": found.policies, "source": found.source}
+    lines = [*table(found.policies), *notes]
     if out is not None:
         from pagesim import figures
 
+        means = {"published": found.published, "title": found.title, "notes": notes}
         with blaming(out):
-            drawn = figures.memory_waste(policies, published=published, title=title, notes=notes)
-            figures.save(drawn, out)
+            figures.save(figures.memory_waste(found.policies, **means), out)
         value["out"] = str(out)
         lines.append(f"{out} shows the result.")
     return Answer(True, "\n".join(lines), value)
 
 
-def _served(
-    workload: Workload, policy: str, slots: str | None, saturated: bool, options: Options
-) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
-    """Means by policy, source, title and notes."""
-    from pagesim.simulation import Limits, simulate
+class Found(NamedTuple):
+    """Means in percent by policy, and what is said about them."""
 
+    policies: Mapping[str, Mapping[str, float]]
+    source: str
+    title: str
+    notes: list[str]
+    published: Mapping[str, Mapping[str, float]] | None = None
+
+
+def _figure_2() -> Found:
+    """What the paper measured, beside the same from here."""
+    from pagesim.studies.paper import figure_2
+
+    paper = figure_2()
+    notes = [paper.method, paper.calibration]
+    return Found(paper.ours, paper.source, paper.title, notes, paper.published)
+
+
+def _served(file: Path, policy: str, slots: str | None, saturated: bool, options: Options) -> Found:
+    """The means of a file of requests, served by one policy."""
+    from pagesim.errors import UsageError
+    from pagesim.simulation import Limits, simulate
+    from pagesim.workload import WorkloadError, load
+
+    with blaming(file, UsageError, WorkloadError):
+        workload = load(file)
     on, words = machine(slots, (policy,), options)
     means = on.keywords(policy, given(options))
     try:
@@ -100,4 +108,4 @@ def _served(
     notes = [words]
     notes += [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
     title = f"Memory waste, {run.workload.name}"
-    return {policy: run.waste.mean()}, run.workload.source, title, notes
+    return Found({policy: run.waste.mean()}, run.workload.source, title, notes)

@@ -8,13 +8,14 @@ from typing import Any
 from pagesim.checks import check_int
 from pagesim.decision import decision as words
 from pagesim.decision.build import AnyScheduler, builder
-from pagesim.decision.decision import Decision, victims
+from pagesim.decision.decision import Decision, Queues, victims
 from pagesim.decision.reasons import reasons
-from pagesim.decision.requests import Requests, Tokens, described
+from pagesim.decision.requests import Described, Requests, Tokens, described
 from pagesim.decision.watch import watched
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, check_pool_size
 from pagesim.timeline import record
+from pagesim.timeline.run import Timeline
 from pagesim.v0.scheduler import Scheduler
 
 HOLDING = ("running", "swapped")
@@ -49,13 +50,7 @@ def what_if(
     check_pool_size(check_int("blocks", blocks, 1))
     check_int("block_size", block_size, 1)
     parts = {"cached": cached, "swapped": swapped, "running": running, "waiting": waiting}
-    all_of = {
-        part: {
-            str(name): described(str(name), its).in_blocks(block_size, part in HOLDING)
-            for name, its in (given or {}).items()
-        }
-        for part, given in parts.items()
-    }
+    all_of = {part: _described(its or {}, block_size, part) for part, its in parts.items()}
     count = sum(its.tokens for part in all_of.values() for its in part.values())
     longest = options.setdefault("max_model_len", max(count + 1, 2048))
     budget = options.setdefault("max_num_batched_tokens", max(count, longest))
@@ -67,6 +62,14 @@ def what_if(
         for name, its in requests.items():
             put[part](name, its, tokens.of(name, its))
     return _decide(made.scheduler, request)
+
+
+def _described(given: Requests, block_size: int, part: str) -> dict[str, Described]:
+    """The requests of a part by name, with their sizes in tokens."""
+    return {
+        str(name): described(str(name), its).in_blocks(block_size, part in HOLDING)
+        for name, its in given.items()
+    }
 
 
 def next_step(scheduler: Any, request: Name | None = None) -> Decision:
@@ -123,7 +126,7 @@ def _queues(scheduler: AnyScheduler) -> dict[str, tuple[Name, ...]]:
     return {name: tuple(each.request_id for each in queue) for name, queue in queues.items()}
 
 
-def _label(scheduler: Scheduler, run: Any) -> None:
+def _label(scheduler: Scheduler, run: Timeline) -> None:
     """Call V0's tables by their requests, if these have one sequence."""
     tables = scheduler.block_manager.block_tables
     for queue in (scheduler.running, scheduler.waiting, scheduler.swapped):
@@ -132,7 +135,7 @@ def _label(scheduler: Scheduler, run: Any) -> None:
                 run.label(table, group.request_id)
 
 
-def _verdict(request: Name | None, before: Any, after: Any, output: Any) -> str:
+def _verdict(request: Name | None, before: Queues, after: Queues, output: Any) -> str:
     then = next((name for name in before if request in before[name]), None)
     now = next((name for name in after if request in after[name]), None)
     if now == "running":

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pagesim import v1
 from pagesim.decision.requests import Described
 from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -41,7 +42,7 @@ class Builder(Protocol):
         """A request that arrives."""
 
 
-def builder(engine: str, given: dict[str, Any]) -> Builder:
+def builder(engine: str, given: JsonObject) -> Builder:
     """An empty scheduler; ``given`` are fields of its configurations. UsageError for others."""
     if engine not in CONFIGS:
         raise UsageError(f"engine must be 'v0' or 'v1', not {engine!r}")

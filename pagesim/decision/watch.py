@@ -14,9 +14,10 @@ from typing import Any
 from pagesim import v1
 from pagesim.decision.build import AnyScheduler
 from pagesim.journal.effects import Name
+from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus
 from pagesim.v0.scheduler import Scheduler
-from pagesim.v0.sequence import SequenceStatus
+from pagesim.v0.sequence import SequenceGroup, SequenceStatus
 
 ADMIT, GROW, SWAP_IN, SWAP_OUT = "admission", "growth", "swap in", "swap out"
 
@@ -106,11 +107,17 @@ def _watch_v1(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
 
 def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
     manager = scheduler.block_manager
-    can_allocate, can_append_slots = manager.can_allocate, manager.can_append_slots
-    count_swapped, can_swap = manager._num_blocks_to_swap, manager._can_swap
-    kept, total, counted = manager.watermark_blocks, manager.num_total_gpu_blocks, [0]
+    _watch_room(manager, checks)
+    _watch_swaps(manager, checks)
+    names = ("can_allocate", "can_append_slots", "_num_blocks_to_swap", "_can_swap")
+    return [(manager, name) for name in names]
 
-    def allocate(group: Any, lookahead: int = 0) -> AllocStatus:
+
+def _watch_room(manager: Any, checks: list[Check]) -> None:
+    can_allocate, can_append_slots = manager.can_allocate, manager.can_append_slots
+    kept, total = manager.watermark_blocks, manager.num_total_gpu_blocks
+
+    def allocate(group: SequenceGroup, lookahead: int = 0) -> AllocStatus:
         free, needs = manager.get_num_free_gpu_blocks(), manager.num_required_blocks(group)
         status: AllocStatus = can_allocate(group, lookahead)
         never = status is AllocStatus.NEVER
@@ -118,7 +125,7 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, ADMIT, needs, left, kept, fits, never))
         return status
 
-    def append_slots(group: Any, lookahead: int) -> bool:
+    def append_slots(group: SequenceGroup, lookahead: int) -> bool:
         free, needs = manager.get_num_free_gpu_blocks(), 0
         for seq in group.get_seqs(SequenceStatus.RUNNING):
             table = manager.block_tables[seq.seq_id]
@@ -128,11 +135,19 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, GROW, needs, free, 0, fits))
         return bool(fits)
 
+    manager.can_allocate, manager.can_append_slots = allocate, append_slots
+
+
+def _watch_swaps(manager: Any, checks: list[Check]) -> None:
+    count_swapped, can_swap, counted = manager._num_blocks_to_swap, manager._can_swap, [0]
+
     def num_blocks_to_swap(*args: Any) -> int:
         counted[0] = count_swapped(*args)
         return counted[0]
 
-    def swap(group: Any, device: Any, status: Any, lookahead: int, watermark: int) -> AllocStatus:
+    def swap(
+        group: SequenceGroup, device: Device, status: SequenceStatus, lookahead: int, watermark: int
+    ) -> AllocStatus:
         allocator = manager.block_allocator
         free = allocator.get_num_free_blocks(device)
         found: AllocStatus = can_swap(group, device, status, lookahead, watermark)
@@ -143,7 +158,4 @@ def _watch_v0(scheduler: Any, checks: list[Check]) -> list[tuple[Any, str]]:
         checks.append(Check(group.request_id, kind, counted[0], left, kept_free, fits, never))
         return found
 
-    manager.can_allocate, manager.can_append_slots = allocate, append_slots
     manager._num_blocks_to_swap, manager._can_swap = num_blocks_to_swap, swap
-    names = ("can_allocate", "can_append_slots", "_num_blocks_to_swap", "_can_swap")
-    return [(manager, name) for name in names]

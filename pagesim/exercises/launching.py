@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.exercises.case import Function
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
     from numpy.typing import NDArray
     from torch import Tensor as Tensor
@@ -67,7 +68,7 @@ def interpreted() -> bool:
     return bool(kernels.backend.decide().mode == "interpreted")
 
 
-def tensors(*arrays: NDArray[Any]) -> list[torch.Tensor]:
+def tensors(*arrays: NDArray[np.generic]) -> list[torch.Tensor]:
     """The same arrays where kernels run."""
     import torch
 

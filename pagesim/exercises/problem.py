@@ -7,7 +7,6 @@ import linecache
 import sysconfig
 import traceback
 from pathlib import Path
-from typing import Any
 
 from pagesim.exercises.case import Function
 
@@ -48,7 +47,7 @@ def _defined(text: str) -> dict[str, str]:
     return {node.name: ast.dump(node) for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
-def _not_compiled(error: Any) -> str:
+def _not_compiled(error: BaseException) -> str:
     """Triton's compiler quotes the whole kernel up to the line that it cannot compile."""
     quoted = str(error).split("\n")
     line = quoted[-3].strip() if len(quoted) > 3 else ""

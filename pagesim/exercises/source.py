@@ -17,6 +17,8 @@ from typing import Any
 
 from pagesim.exercises.case import Function
 
+Namespace = dict[str, Any]
+"""The names of a text that has run, as those of a notebook."""
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
 _NOTE = re.compile(r"  # (type: ignore\[[a-z-]+\]|fmt: skip)$", re.M)
@@ -40,7 +42,7 @@ class Cell:
         """The function itself."""
         if self._function is None:
             import_module("pagesim.kernels")  # first: it decides how Triton runs
-            namespace: dict[str, Any] = {"__name__": f"cell_{self.__name__}"}
+            namespace: Namespace = {"__name__": f"cell_{self.__name__}"}
             self._function = _run(self.text, self.__name__, namespace)
         return self._function
 
@@ -97,13 +99,13 @@ def rewritten(function: Function, source: str) -> Function:
     return _run(source, function.__name__, namespace, flags=annotations.compiler_flag)
 
 
-def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Function:
+def _run(source: str, name: str, namespace: Namespace, flags: int = 0) -> Function:
     run(source, f"<exercise {name} {next(_numbers)}>", namespace, flags)
     function: Function = namespace[name]
     return function
 
 
-def run(source: str, file: str, namespace: dict[str, Any], flags: int = 0) -> None:
+def run(source: str, file: str, namespace: Namespace, flags: int = 0) -> None:
     """Run a text as a file; inspect, tracebacks and triton.jit find its lines."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)

@@ -8,7 +8,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -87,16 +87,7 @@ def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
     starred = any(each.kind is each.VAR_POSITIONAL for each in _parameters(oracle).values())
     arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
     _check(module, [*arguments, "yours", "right", "tag", "function"])
-
-    def asked(function: Function, args: Any, /, **more: Any) -> Any:
-        """A call with what the function names; behind a star it gets the rest of the case."""
-        case, asks = dict(zip(arguments, args, strict=False)), _parameters(function)
-        rest = [value for name, value in case.items() if name not in asks]
-        stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
-        offered = case | more | dict.fromkeys(stars, rest)
-        given = OrderedDict((name, offered[name]) for name in asks if name in offered)
-        call = inspect.BoundArguments(inspect.signature(function), given)
-        return function(*call.args, **call.kwargs)
+    asked = partial(_asked, arguments)
 
     def worded(case: Case) -> Case:
         return replace(case, words=asked(words, case.args)) if words and not case.words else case
@@ -127,6 +118,17 @@ def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
         "same": names.get("same"),
     }
     return {name: function for name, function in made.items() if function}
+
+
+def _asked(arguments: list[str], function: Function, args: Any, /, **more: Any) -> Any:
+    """A call with what the function names; behind a star it gets the rest of the case."""
+    case, asks = dict(zip(arguments, args, strict=False)), _parameters(function)
+    rest = [value for name, value in case.items() if name not in asks]
+    stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
+    offered = case | more | dict.fromkeys(stars, rest)
+    given = OrderedDict((name, offered[name]) for name in asks if name in offered)
+    call = inspect.BoundArguments(inspect.signature(function), given)
+    return function(*call.args, **call.kwargs)
 
 
 def _check(module: ModuleType, offered: list[str]) -> None:

@@ -88,13 +88,7 @@ def _stats(story: LogStory) -> list[Row]:
         most = f"at most {engine.max_running:,} ran, {engine.max_waiting:,} waited"
         rows.append((at, "Running, Waiting", f"{queue}; {most}"))
         if engine.last_hits is not None:
-            of = (
-                "of the tokens of the last 1,000 requests that were looked up"
-                if v1
-                else "of the blocks that were looked up"
-            )
-            words = f"the share that was found {of}: {engine.last_hits:g} % in the last line"
-            rows.append((at, "Prefix cache hit rate", words))
+            rows.append((at, "Prefix cache hit rate", _hit_rate(engine.last_hits, v1)))
         if engine.preempted.count:
             words = f"in the time since the line before; {engine.preempted.count:,} in all"
             rows.append((engine.preempted.lines[0], "Preemptions", words))
@@ -105,6 +99,15 @@ def _stats(story: LogStory) -> list[Row]:
             )
             rows.append((at, "no line", words))
     return rows
+
+
+def _hit_rate(percent: float, v1: bool) -> str:
+    of = (
+        "of the tokens of the last 1,000 requests that were looked up"
+        if v1
+        else "of the blocks that were looked up"
+    )
+    return f"the share that was found {of}: {percent:g} % in the last line"
 
 
 def _others(story: LogStory) -> list[Row]:

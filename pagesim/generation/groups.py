@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pagesim.cache.attention_metadata import tokens_kept
 from pagesim.simulation import PagedV1
@@ -53,7 +53,7 @@ def held_by_group(engine: Engine) -> list[Held]:
     """What each group held where it held most; [] if there is only one group."""
     from pagesim.kernels.tiny_llm.paged_attend import deal
 
-    server: Any = engine.server
+    server = engine.server
     if not isinstance(server, PagedV1GroupsServer):
         return []
     specs = server.scheduler.kv_cache_manager.kv_cache_groups

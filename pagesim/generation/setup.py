@@ -16,6 +16,8 @@ from pagesim.generation.groups import with_groups_of
 from pagesim.simulation import Limits, Paged, PagedV1
 
 if TYPE_CHECKING:
+    import torch
+
     from pagesim.generation.engine import Engine
     from pagesim.kernels.tiny_llm import Model
     from pagesim.kernels.tiny_llm.paged_attend import Backend
@@ -101,12 +103,8 @@ def engine_on_pages(
     _check_kind("model", model, Model)
     _check_kind("policy", policy, Paged, PagedV1)
     _check_kind("limits", limits, Limits)
-    head = model.head
-    if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
-        raise UsageError(
-            f"backend 'numpy' reads float32 or float16 on the CPU, but the model is {head.dtype} "
-            f"on {head.device}: choose another backend"
-        )
+    if backend == "numpy":
+        _check_readable(model.head)
     check_int("blocks", blocks, 1)
     server: Any
     if isinstance(policy, PagedV1):
@@ -122,6 +120,14 @@ def _check_kind(name: str, value: object, *kinds: type) -> None:
     if not isinstance(value, kinds):
         words = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
+
+
+def _check_readable(head: torch.Tensor) -> None:
+    if head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16":
+        raise UsageError(
+            f"backend 'numpy' reads float32 or float16 on the CPU, but the model is {head.dtype} "
+            f"on {head.device}: choose another backend"
+        )
 
 
 def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngine:
@@ -162,7 +168,7 @@ def memory_for(model: Model, server: Any, num_cpu_blocks: int = 0) -> CacheEngin
     return CacheEngine(pools[0], chunks, blocks_per_chunk=width)
 
 
-def _chunks(sizes: tuple[int, ...], dtype: Any) -> KVPool:
+def _chunks(sizes: tuple[int, ...], dtype: torch.dtype) -> KVPool:
     """The second tier, in which all layers of a block lie side by side."""
     import torch
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.quirks import page, telling
 from pagesim.quirks.page import Page
 from pagesim.quirks.scene import Scene
 from pagesim.timeline.pair import Compared, compare
+from pagesim.timeline.run import Timeline
 
 _FOLDERS = ("v0", "v1", "groups", "tier")
 
@@ -23,7 +24,7 @@ class Quirk:
 
     page: Page
     scenario: Callable[[], Scene]
-    answer: dict[str, Any]
+    answer: JsonObject
 
     @property
     def quirk_id(self) -> str:
@@ -39,7 +40,7 @@ class Quirk:
         """The same scene on the other engine, if there is one."""
         return get(self.page.beside) if self.page.beside else None
 
-    def played(self) -> Any:
+    def played(self) -> Timeline | Compared | None:
         """The scene in the player, beside its twin if it has one; None if nothing was recorded."""
         run = self.scenario().run
         if run is None:
@@ -52,7 +53,7 @@ class Quirk:
 
     def to_html(self, path: str | Path) -> None:
         """Write a page that plays the scene. UsageError for one that has no blocks to show."""
-        played: Any | Compared = self.played()
+        played = self.played()
         if played is None:
             raise UsageError(f"{self.quirk_id} is arithmetic: it has no run to play")
         played.to_html(path)

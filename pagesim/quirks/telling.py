@@ -4,8 +4,8 @@ import html as escaping
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.quirks.asked import asked
 from pagesim.quirks.page import Page
 from pagesim.timeline.run import Timeline
@@ -15,7 +15,7 @@ MAX_EVENTS = 60
 """The most events that a terminal shows."""
 
 
-def told(page: Page, source: str, run: Timeline | None, facts: dict[str, Any]) -> str:
+def told(page: Page, source: str, run: Timeline | None, facts: JsonObject) -> str:
     """Expectation, scene, what happens in it, reason and remedy, in this order."""
     lines = [
         f"{page.quirk_id}  {page.title}",

@@ -185,7 +185,7 @@ def _name_of(raised: Exception, expected: JsonObject) -> str:
     return type(raised).__name__
 
 
-def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
+def _bind(player: Player, op: Json, args: Any, where: str) -> Callable[[], Json]:
     """The call that an operation stands for; TraceError if it does not exist."""
     run = getattr(player, f"op_{op}", None) if isinstance(op, str) else None
     if run is None:

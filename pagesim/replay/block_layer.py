@@ -16,6 +16,8 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 K = TypeVar("K")
 V = TypeVar("V")
+Ids = list[int] | list[list[int]]
+"""Of the blocks of a request: in the only KV cache group, or in each of several."""
 
 
 def pairs(mapping: dict[int, int] | Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -159,7 +159,7 @@ class PoolCalls:
         if ids := [block.block_id for block in blocks if not block.is_null]:
             self._calls.append(["free", ids])
 
-    def _cache_full_blocks(self, original: Method, *args: Any, **options: Any) -> None:
+    def _cache_full_blocks(self, original: Method, *args: Vllm, **options: Vllm) -> None:
         given = {**dict(zip(CACHED, args, strict=False)), **options}
         start, group = given["num_cached_blocks"], given.get("kv_cache_group_id", 0)
         full = given["blocks"][start : given["num_full_blocks"]]
@@ -169,7 +169,7 @@ class PoolCalls:
             more = [group] if group else []
             self._cached.append([given["request"].request_id, start, ids, *more])
 
-    def _cache_partial_block(self, original: Method, *args: Any, **options: Any) -> Any:
+    def _cache_partial_block(self, original: Method, *args: Vllm, **options: Vllm) -> Vllm:
         found = original(*args, **options)
         blocks = [each for each in (*args, *options.values()) if hasattr(each, "block_id")]
         self._calls.append(["partial", ids_of(blocks)])
@@ -191,7 +191,7 @@ def ids_of(blocks: Iterable[Block]) -> list[int]:
     return [block.block_id for block in blocks]
 
 
-def told(ids: Iterable[Iterable[int]]) -> list[Any]:
+def told(ids: Iterable[Iterable[int]]) -> list[int] | list[list[int]]:
     """A request's blocks: a list for each KV cache group, or the list of the only one."""
     lists = [list(group) for group in ids]
     return lists[0] if len(lists) == 1 else lists
@@ -277,7 +277,7 @@ class Recorder:
     def _noting(self, name: str, original: Method) -> Method:
         noted = getattr(self, "_" + name)
 
-        def call(*args: Any, **options: Any) -> Any:
+        def call(*args: Vllm, **options: Vllm) -> Vllm:
             if self._inside or self._file.closed:  # a call of the scheduler to itself
                 return original(*args, **options)
             self._inside = True
@@ -370,8 +370,8 @@ class Recorder:
         return answer
 
     def _reset_prefix_cache(
-        self, original: Method, reset_running_requests: bool = False, *more: Any, **options: Any
-    ) -> Any:
+        self, original: Method, reset_running_requests: bool = False, *more: Vllm, **options: Vllm
+    ) -> Vllm:
         preempted = self.scheduler.running if reset_running_requests else []
         names = [request.request_id for request in preempted]
         done = original(reset_running_requests, *more, **options)
@@ -522,7 +522,7 @@ def refuse(what: str, features: Line) -> None:
             raise NotServedError(f"{what} {name} cannot be recorded: the trace has no place for it")
 
 
-def has(thing: Any, path: str) -> Any:
+def has(thing: Vllm, path: str) -> Vllm:
     """The attribute at ``a.b.c``, None where there is none: releases differ in what they have."""
     for name in path.split("."):
         thing = getattr(thing, name, None)
@@ -578,7 +578,7 @@ def recording(engine: Vllm, path: Any, plain_tokens: bool = False) -> Iterator[R
         raise NotServedError(f"{path} ends at operation {recorder.num_ops}: {recorder.problem}")
 
 
-def recorded_scheduler(*args: Any, **options: Any) -> Scheduler:
+def recorded_scheduler(*args: Vllm, **options: Vllm) -> Scheduler:
     """vLLM's own scheduler, recorded to the file that RECORD_VLLM names; for --scheduler-cls.
 
     RECORD_VLLM_PLAIN=1 writes the tokens themselves.
@@ -645,7 +645,7 @@ def serve(scheduler: Scheduler, options: argparse.Namespace) -> None:
     make = import_module("vllm.v1.request").Request
     params = import_module("vllm.sampling_params").SamplingParams
     outputs = import_module("vllm.v1.outputs")
-    rng, number, idle, in_flight = random.Random(options.seed), 0, 0, list[Any]()
+    rng, number, idle, in_flight = random.Random(options.seed), 0, 0, list[Vllm]()
     longest = min(options.max_model_len, (options.blocks - 1) * options.block_size) // 2
     shared = [rng.randrange(1000) for _ in range(longest // 2)]
     while idle < 3:

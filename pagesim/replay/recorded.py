@@ -6,8 +6,9 @@ from typing import Any
 from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
+from pagesim.replay.block_layer import Ids
 from pagesim.replay.record_vllm import PoolCalls, changes, told, whole_state
-from pagesim.replay.v1 import V1SchedulerPlayer
+from pagesim.replay.v1 import Rows, V1SchedulerPlayer
 from pagesim.replay.v1_groups import with_specs
 
 
@@ -24,7 +25,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         self._names: Iterable[Name] = ()
         self._ended = False
 
-    def told(self, ids: Sequence[list[int]]) -> list[Any]:
+    def told(self, ids: Sequence[list[int]]) -> Ids:
         return told(ids)
 
     def name_contents(self, request: v1.Request) -> None:
@@ -61,7 +62,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
 
     def op_update(
         self, tokens: dict[Name, list[int]], stops: dict[Name, int] | None = None
-    ) -> list[list[Any]]:
+    ) -> Rows:
         for name, token in (stops or {}).items():
             self.requests[name].stop_token_ids |= {token}
         self._names = list(self.in_flight[0].num_scheduled_tokens)

@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
-from pagesim.replay.block_layer import Named, Player
+from pagesim.replay.block_layer import Ids, Named, Player
 from pagesim.replay.record_vllm import ids_of, request_row
 
+Rows = list[list[Any]]
+"""What was sampled: the request, its new tokens or their number, and why it ended."""
 FIELDS = {
     "salt": "cache_salt",
     "skip_reading": "skip_reading_prefix_cache",
@@ -46,7 +48,7 @@ class V1Player(Player):
         for index, block_hash in enumerate(request.block_hashes):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
 
-    def told(self, ids: Sequence[list[int]]) -> list[Any]:
+    def told(self, ids: Sequence[list[int]]) -> Ids:
         """The ids of the only group, as a recording has them."""
         return ids[0]
 
@@ -279,10 +281,10 @@ class V1SchedulerPlayer(V1Player):
             "finished": sorted(output.finished_req_ids),
         }
 
-    def op_update(self, tokens: dict[Name, list[int]]) -> Any:
+    def op_update(self, tokens: dict[Name, list[int]]) -> Rows:
         return self.update(tokens)
 
-    def update(self, report: dict[Name, list[int]] | v1.ModelRunnerOutput) -> list[list[Any]]:
+    def update(self, report: dict[Name, list[int]] | v1.ModelRunnerOutput) -> Rows:
         """What the step in flight for longest answers."""
         answer = self.scheduler.update_from_output(self.in_flight.pop(0), report)
         self.name_all()

@@ -11,7 +11,7 @@ from typing import Any
 from pagesim import v1
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
-from pagesim.replay.block_layer import Named
+from pagesim.replay.block_layer import Ids, Named
 from pagesim.replay.record_vllm import ids_of
 from pagesim.replay.v1 import KVCacheManagerPlayer, RequestsPlayer, V1Player, V1SchedulerPlayer
 from pagesim.sizing.kinds import KINDS
@@ -41,7 +41,7 @@ class GroupsPlayer(V1Player):
         super().start(config)
         self.block_size = config.get("cache", config)["hash_block_size"]
 
-    def told(self, ids: Sequence[list[int]]) -> list[Any]:
+    def told(self, ids: Sequence[list[int]]) -> Ids:
         return list(ids)
 
     def contents(self, pool: v1.BlockPool) -> JsonObject:

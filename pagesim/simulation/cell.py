@@ -1,9 +1,12 @@
 """A cell of a sweep as a simulation, whose arguments can all be written as JSON."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
+
+if TYPE_CHECKING:
+    from pagesim.workload import Workload
 
 
 def simulate_cell(**cell: Any) -> JsonObject:
@@ -33,7 +36,7 @@ def simulate_cell(**cell: Any) -> JsonObject:
     return simulate(workload, policy=policy, **means).summary()
 
 
-def _workload(given: Any) -> Any:
+def _workload(given: str | JsonObject) -> "Workload":
     from pagesim import workload
 
     if isinstance(given, str):
@@ -45,5 +48,5 @@ def _workload(given: Any) -> Any:
     known = [one for one in workload.__all__ if one.islower() and one not in ("load", "stream")]
     if name not in known:
         raise UsageError(f"unknown workload {name!r}: there are {', '.join(known)}")
-    stream = getattr(workload, name)(**keywords)
+    stream: Workload = getattr(workload, name)(**keywords)
     return stream if first is None else stream.first(first)

@@ -6,12 +6,13 @@ Source of the defaults: vLLM 0.6.4.post1, ``SchedulerConfig`` in ``vllm/config.p
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 from pagesim.checks import check_int
 from pagesim.sizing.amount import GIB
 from pagesim.sizing.hardware import card
 
+T = TypeVar("T")
 GPU = "a100-40gb"
 """The GPU of the paper, where none is named."""
 
@@ -19,7 +20,7 @@ CHUNK = 512
 """V0's tokens per step where prompts are computed in chunks."""
 
 
-def option(default: Any, help: str, *flags: str, **metadata: Any) -> Any:
+def option(default: T, help: str, *flags: str, **metadata: int | str | tuple[str, ...]) -> T:
     """A field that is also a command-line option; ``flags`` are its other names there.
 
     ``derived`` says in words what its default is where the value does not.

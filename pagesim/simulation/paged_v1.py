@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
 from math import nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.errors import UsageError
@@ -174,10 +174,9 @@ class PagedV1Server(PagedServing):
         return answered, finished
 
     def tables(self) -> dict[int, list[int]]:
-        tables: Any = self.scheduler.kv_cache_manager.coordinator.single_type_managers[
-            0
-        ].req_to_blocks
-        return {row: [block.block_id for block in table] for row, table in tables.items()}
+        manager = self.scheduler.kv_cache_manager.coordinator.single_type_managers[0]
+        tables = manager.req_to_blocks
+        return {int(row): [block.block_id for block in table] for row, table in tables.items()}
 
     def gauges(self) -> Gauges:
         """What the engine measures now, between two steps."""
@@ -231,11 +230,11 @@ class PagedV1Server(PagedServing):
             return None
         return self._decided(scheduler.schedule())
 
-    def _decided(self, output: Any) -> tuple[SchedulerOutput, list[Part]] | None:
+    def _decided(self, output: SchedulerOutput) -> tuple[SchedulerOutput, list[Part]] | None:
         """What a step computes; None if that is nothing."""
         scheduler = self.scheduler
         if output.preempted_req_ids:
-            self._preempted += output.preempted_req_ids
+            self._preempted += map(int, output.preempted_req_ids)
             self._look_whether_it_spins()
         known = output.scheduled_cached_reqs
         found = [(new.req_id, new.num_computed_tokens) for new in output.scheduled_new_reqs]
@@ -244,8 +243,8 @@ class PagedV1Server(PagedServing):
             found += [(row, tokens) for row, tokens in pairs if row in known.resumed_req_ids]
         self._note_found(found)
         parts, requests = [], scheduler.requests
-        for row, count in output.num_scheduled_tokens.items():
-            request = requests[row]
+        for name, count in output.num_scheduled_tokens.items():
+            row, request = int(name), requests[name]
             end = request.num_computed_tokens
             samples = not request.is_prefill_chunk
             decodes = samples and count == 1 and end > request.num_prompt_tokens
@@ -256,9 +255,9 @@ class PagedV1Server(PagedServing):
         """Tell the scheduler what the step has sampled."""
         self.scheduler.update_from_output(output, sampled)
 
-    def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:
+    def _note_found(self, found: Iterable[tuple[Name, int]]) -> None:
         """The rows that a step admits, and how many of their tokens were in the cache."""
-        self._found += [(row, tokens) for row, tokens in found if tokens]
+        self._found += [(int(row), tokens) for row, tokens in found if tokens]
 
     def _costs(self, parts: list[tuple[int, int, bool]]) -> tuple[int, int, int]:
         return costs(parts, self.scheduler.cache_config.sliding_window)
@@ -293,7 +292,7 @@ class PagedV1Server(PagedServing):
         manager = scheduler.kv_cache_manager
         most = manager.coordinator.most_blocks_at_once
         configs = scheduler.scheduler_config, scheduler.cache_config
-        why: dict[Any, str | None] = {}
+        why: dict[Name, str | None] = {}
         for row, its in scheduler.requests.items():
             words = why_it_waits_forever(scheduler, its)
             why[row] = words and words.removeprefix(f"request {row!r} ")
@@ -303,7 +302,7 @@ class PagedV1Server(PagedServing):
                 return manager.get_computed_blocks(self._v1_request(row, request))[1]
 
             why[row] = what_it_lacks(request.prompt_tokens, 0, find, *configs, most)
-        return {row: f"it {words}" for row, words in why.items() if words}
+        return {int(row): f"it {words}" for row, words in why.items() if words}
 
     def _usage(self) -> Slots:
         """The slots while this step runs.

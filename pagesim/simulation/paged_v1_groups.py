@@ -8,8 +8,8 @@ says how many of them a token takes in each group. A state takes all places of i
 from array import array
 from collections.abc import Iterable, Sequence
 from math import nan
-from typing import Any
 
+from pagesim.journal.effects import Name
 from pagesim.simulation.groups import names_of, places_per_slot, units_of
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.serving import Step, costs
@@ -58,25 +58,25 @@ class PagedV1GroupsServer(PagedV1Server):
 
     def tables_of(self, group_id: int) -> dict[int, list[int]]:
         """Return copies of a group's block tables by row; :meth:`tables` has those of group 0."""
-        tables: Any = self._managers[group_id].req_to_blocks
-        return {row: [block.block_id for block in table] for row, table in tables.items()}
+        tables = self._managers[group_id].req_to_blocks
+        return {int(row): [block.block_id for block in table] for row, table in tables.items()}
 
     def _find_starving(self) -> dict[int, str]:
         """As with one group; if none is hopeless by its size, the head of the queue never ends."""
         found = super()._find_starving()
         if not found and self.scheduler.waiting:
-            row: Any = self.scheduler.waiting.peek_request().request_id
+            row = int(self.scheduler.waiting.peek_request().request_id)
             blocks = self.scheduler.cache_config.num_gpu_blocks - 1
             left = f"the pool has {blocks} blocks without the null block"
             found = {row: f"it is preempted over and over: {left}"}
         return found
 
-    def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:
+    def _note_found(self, found: Iterable[tuple[Name, int]]) -> None:
         found, requests = list(found), self.scheduler.requests
         super()._note_found(found)
         for row, tokens in found:
             if boundary := requests[row].shared_prefix_boundary:
-                self._lost.append((row, boundary - tokens))
+                self._lost.append((int(row), boundary - tokens))
 
     def _costs(self, parts: list[tuple[int, int, bool]]) -> tuple[int, int, int]:
         """What all layers read together, as so many tokens in each of them.
@@ -105,8 +105,8 @@ class PagedV1GroupsServer(PagedV1Server):
         free = pool.get_num_free_blocks() * places
         empty = 0
         for manager, spec, units in zip(self._managers, self._specs, self._units, strict=True):
-            tables: Any = manager.req_to_blocks
-            of_running = [(r, tables.get(r.request_id, ())) for r in self.scheduler.running]
+            tables = manager.req_to_blocks
+            of_running = [(r, tables.get(r.request_id, [])) for r in self.scheduler.running]
             blocks = set[KVCacheBlock]().union(*[table for _, table in of_running])
             held = (len(blocks) - (pool.null_block in blocks)) * places
             internal = behind = 0
@@ -120,7 +120,7 @@ class PagedV1GroupsServer(PagedV1Server):
         return usage(self.pool - free, free - self.cached, self._head_waits(), empty=empty)
 
     def _num_behind(
-        self, spec: SlidingWindowSpec, tables: list[tuple[V1Request, Sequence[KVCacheBlock]]]
+        self, spec: SlidingWindowSpec, tables: list[tuple[V1Request, list[KVCacheBlock]]]
     ) -> int:
         """Tokens in blocks of a window that no request reads in this step.
 

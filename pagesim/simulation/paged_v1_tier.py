@@ -6,7 +6,6 @@ at once. When nothing can be computed, a step lasts until the next copy ends.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
@@ -16,7 +15,7 @@ from pagesim.simulation.paged_v1 import PagedV1Server, Part
 from pagesim.simulation.serving import Step
 from pagesim.simulation.tier_use import Copy, TierUse
 from pagesim.simulation.waste import Slots
-from pagesim.sizing.cost_model import Roofline
+from pagesim.sizing.cost_model import CostModel, Roofline
 from pagesim.sizing.link import Link, link_of
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.offload.config import OffloadingConfig
@@ -79,7 +78,7 @@ class PagedV1TierServer(PagedV1Server):
         """Whether all loads of the present step are of such rows."""
         self.tell(Roofline())
 
-    def tell(self, cost_model: Any) -> None:
+    def tell(self, cost_model: CostModel) -> None:
         """Another clock of the steps: it knows the bytes of a token.
 
         UsageError if it does not, and copies take time.
@@ -153,7 +152,8 @@ class PagedV1TierServer(PagedV1Server):
         if not scheduler.has_requests():
             return None
         must_tell = bool(scheduler.finished_req_ids)
-        output: Any = scheduler.schedule()
+        output = scheduler.schedule()
+        assert output.kv_connector_metadata is not None
         for job in output.kv_connector_metadata.load_jobs.values():
             self._coming[self._row(job)] = self._num_tokens(job)
         decided = self._decided(output)
@@ -218,15 +218,14 @@ class PagedV1TierServer(PagedV1Server):
 
     @staticmethod
     def _row(job: TransferJob) -> int:
-        row: Any = job.req_id
-        return int(row)
+        return int(job.req_id)
 
     # -- what is told of requests ----------------------------------------------------------------
 
-    def _note_found(self, found: Iterable[tuple[Any, int]]) -> None:
+    def _note_found(self, found: Iterable[tuple[Name, int]]) -> None:
         """What was loaded is not found on the GPU."""
         super()._note_found(
-            [(row, max(tokens - self._coming.pop(row, 0), 0)) for row, tokens in found]
+            [(row, max(tokens - self._coming.pop(int(row), 0), 0)) for row, tokens in found]
         )
 
     def _usage(self) -> Slots:
@@ -240,7 +239,7 @@ class PagedV1TierServer(PagedV1Server):
 
     def _more_state(self) -> object:
         """The tier decides as well what comes next."""
-        known: Any = self._connector.manager.policy.state()
+        known = self._connector.manager.policy.state()
         lists = [tuple(keys) if isinstance(keys, list) else keys for keys in known.values()]
         return tuple(lists), len(self._connector.jobs)
 
@@ -262,7 +261,7 @@ class PagedV1TierServer(PagedV1Server):
     def _find_starving(self) -> dict[int, str]:
         found = super()._find_starving()
         if not found and self.scheduler.requests:
-            row: Any = next(iter(self.scheduler.requests))
+            row = int(next(iter(self.scheduler.requests)))
             words = "waits for blocks that others hold while they wait as well"
             if self._spins:
                 words = (

@@ -171,8 +171,8 @@ class PagedV1:
             raise UsageError("groups of states have no uniform form: a state is not a token's")
         sizes = {spec.block_size for spec in specs if isinstance(spec, FullAttentionSpec)}
         size = min(sizes) if sizes else self.block_size
-        plain: dict[str, Any] = {"groups": None, "group_layers": None, "hash_block_size": None}
-        return replace(self, block_size=size, sliding_window=None, retention_interval=0, **plain)
+        own = replace(self, groups=None, group_layers=None, hash_block_size=None)
+        return replace(own, block_size=size, sliding_window=None, retention_interval=0)
 
     def _take_groups(self, given: Groups) -> None:
         """Make specs of words, and the block size one for all of them."""

@@ -228,13 +228,8 @@ def steps(
         if step is not None:
             done += _write_down(step, server, outcomes, clock)
             if step.usage is not None:
-                clock = (
-                    clock + seconds(step.prefill, step.decodes, step.read, step.moved)
-                    if step.begins is None
-                    else _end_beside_copies(
-                        step, server, clock, seconds, requests[next_row : next_row + 1]
-                    )
-                )
+                following = requests[next_row : next_row + 1]
+                clock = _end_of(step, server, clock, seconds, following)
                 token, reserved, internal, external = step.usage
                 external += homeless
                 log.add(clock, token, reserved, internal, external, step.batch, server.cached)
@@ -243,9 +238,7 @@ def steps(
             progress(reported := done)
         if step is None:
             if next_row == num_requests or server.blocked:
-                late = "it arrives when no request can run any more"
-                for row in outcomes.stuck():
-                    outcomes.why[row] = server.why_not(row) if row < next_row else late
+                _give_up(server, outcomes, next_row)
                 return
             clock = requests[next_row].arrival_s
             log.add(clock, 0, 0, 0, homeless, 0, server.cached)
@@ -253,21 +246,30 @@ def steps(
             yield
 
 
-def _end_beside_copies(
+def _end_of(
     step: Step,
     server: Server,
     clock: float,
     seconds: Callable[..., float],
     following: Sequence[Request],
 ) -> float:
-    """When a step ends that may wait for copies, before it computes or instead."""
-    clock = max(clock, step.begins or clock)
+    """When a step ends, which may wait for copies, before it computes or instead."""
+    if step.begins is None:
+        return clock + seconds(step.prefill, step.decodes, step.read, step.moved)
+    clock = max(clock, step.begins)
     if step.until is None:
         clock += seconds(step.prefill, step.decodes, step.read, step.moved)
     else:
         clock = max(clock, min([step.until, *(request.arrival_s for request in following)]))
     server.reach(clock)
     return clock
+
+
+def _give_up(server: Server, outcomes: Outcomes, next_row: int) -> None:
+    """Say of each request that has not ended why it never will."""
+    late = "it arrives when no request can run any more"
+    for row in outcomes.stuck():
+        outcomes.why[row] = server.why_not(row) if row < next_row else late
 
 
 def _write_down(step: Step, server: Server, outcomes: Outcomes, clock: float) -> int:

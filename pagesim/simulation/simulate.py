@@ -99,16 +99,6 @@ class Simulation:
         the ``loaded_tokens``, which are no hits, and what :meth:`TierUse.summary` returns.
         """
         done, none_ran = self.requests, self.iterations == 0
-        more: JsonObject = {}
-        if self.groups is not None:
-            more["lost_tokens"] = sum(done.lost.values())
-            more["groups"] = None if none_ran else self.groups.summary()
-        if self.tier is not None:
-            more["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
-            more |= self.tier.summary()
-        observed: dict[str, Any] = {"kv_events": self.kv_events, "residency": self.residency}
-        observed["metrics"] = self.metrics
-        more |= {name: it.summary() for name, it in observed.items() if it is not None}
         ends = zip(self.workload, done.finished, strict=True)
         tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {
@@ -131,8 +121,22 @@ class Simulation:
             "waste": None if none_ran else self.waste.mean(),
             "waste_in_time": None if none_ran else self.waste.time_mean(),
             "latency": {name: _finite(done.percentiles(name)) for name in LATENCIES[1:]},
-            **more,
+            **self._only_of_some(),
         }
+
+    def _only_of_some(self) -> JsonObject:
+        """What a summary has of groups, of a second tier, and of what was observed."""
+        found: JsonObject = {}
+        if self.groups is not None:
+            found["lost_tokens"] = sum(self.requests.lost.values())
+            found["groups"] = None if self.iterations == 0 else self.groups.summary()
+        if self.tier is not None:
+            found["loaded_tokens"] = sum(tokens for tokens, _ in self.tier.loads.values())
+            found |= self.tier.summary()
+        for name in ("kv_events", "residency", "metrics"):
+            if (observed := getattr(self, name)) is not None:
+                found[name] = observed.summary()
+        return found
 
     def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
         """Return the requests per second that met limits on TTFT and TPOT, given in seconds.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Any
 
-from pagesim.story.options import roomy, shared_out
+from pagesim.story.options import Options, roomy, shared_out
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -16,9 +15,7 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 class V0Engine:
     """Release 0.6.4.post1. The clock counts steps."""
 
-    def __init__(
-        self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: Options) -> None:
         limits, cache = shared_out(options, SchedulerConfig, CacheConfig)
         limits = roomy(limits, limits.get("enable_chunked_prefill", False))
         self._now, self._next_id, self._sampled = 0.0, 0, 1_000_000
@@ -32,11 +29,10 @@ class V0Engine:
             clock=lambda: self._now,
         )
 
-    def add(
-        self, name: str, tokens: list[int], max_tokens: int, options: dict[str, Any]
-    ) -> SequenceGroup:
+    def add(self, name: str, tokens: list[int], max_tokens: int, options: Options) -> SequenceGroup:
         seq = Sequence(self._new_id(), tokens, self.scheduler.cache_config.block_size)
-        group = SequenceGroup(name, [seq], **{"arrival_time": self._now} | options)
+        given: Options = {"arrival_time": self._now}
+        group = SequenceGroup(name, [seq], **given | options)
         self.scheduler.add_seq_group(group)
         self._goals[name], self._firsts[name] = max_tokens, seq
         return group

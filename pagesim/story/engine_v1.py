@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pagesim.errors import UnsupportedError
-from pagesim.story.options import roomy, shared_out
+from pagesim.story.options import Options, roomy, shared_out
 from pagesim.story.pages_v1 import NO_FORKS
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.group_words import parse_groups
@@ -20,9 +20,7 @@ from pagesim.v1.serve import Loop
 class V1Engine:
     """Release 0.33.0."""
 
-    def __init__(
-        self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, gpu_blocks: int, cpu_blocks: int, block_size: int, options: Options) -> None:
         worker = options.pop("worker", None) or OffloadingWorker()
         kinds = SchedulerConfig, CacheConfig, *((OffloadingConfig,) if cpu_blocks else ())
         limits, cache, *tier = shared_out(options, *kinds)
@@ -44,10 +42,8 @@ class V1Engine:
         self._sampled += 1
         return self._sampled
 
-    def add(
-        self, name: str, tokens: list[int], max_tokens: int, options: dict[str, Any]
-    ) -> Request:
-        size = {"block_size": self._hash_block_size}
+    def add(self, name: str, tokens: list[int], max_tokens: int, options: Options) -> Request:
+        size: Options = {"block_size": self._hash_block_size}
         request = Request(name, tokens, max_tokens=max_tokens, **size | options)
         self.scheduler.add_request(request)
         return request

@@ -5,8 +5,11 @@ from typing import Any
 
 from pagesim.errors import UsageError
 
+Options = dict[str, Any]
+"""Fields of an engine's configurations, or of its requests, by name."""
 
-def shared_out(options: dict[str, Any], *kinds: type) -> list[dict[str, Any]]:
+
+def shared_out(options: Options, *kinds: type) -> list[Options]:
     """The options of each of these dataclasses. UsageError for one that none of them has."""
     names = [{field.name for field in fields(kind)} for kind in kinds]
     for name in options:
@@ -16,7 +19,7 @@ def shared_out(options: dict[str, Any], *kinds: type) -> list[dict[str, Any]]:
     return [{name: options[name] for name in own & options.keys()} for own in names]
 
 
-def roomy(limits: dict[str, Any], is_chunked: bool) -> dict[str, Any]:
+def roomy(limits: Options, is_chunked: bool) -> Options:
     """The limits of a scheduler; what is not given is as large as the others allow."""
     budget = limits.get("max_num_batched_tokens", 8_192)
     most = budget if isinstance(budget, int) else 8_192  # the scheduler says what is wrong

@@ -84,8 +84,6 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
     tier = _tier(words.get("tier"), pools, check)
     orders = _orders(words, check)
     groups = _groups(words.get("groups", []), block_size, check)
-    given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
-    queues = dict(_named(given, "queue", check))
     state = words.get("state")
     if not isinstance(state, dict):
         raise check.error(f"state must be an object, not {show(state)}")
@@ -101,10 +99,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         cached=frozenset(check.blocks(state.get("cached", []), "cached")),
         computed=frozenset(check.blocks(state.get("computed", []), "computed")),
         null_block=null,
-        queues=Queues(
-            (queue, tuple(map(check.name, check.items(names, queue))))
-            for queue, names in _each(queues, state, "queues", check)
-        ),
+        queues=_queues(words, state, check),
         requests={
             check.name(request): check.name(sequence)
             for request, sequence in check.pairs(state.get("requests", []), "requests")
@@ -113,6 +108,16 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         groups=groups,
         tier=tier,
         jobs=_jobs(state, tier, next(iter(pools.values()), 0), check),
+    )
+
+
+def _queues(words: Mapping[str, Json], state: Mapping[str, Json], check: Checked) -> Queues:
+    """The requests in each queue that the header names."""
+    given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
+    queues = dict(_named(given, "queue", check))
+    return Queues(
+        (queue, tuple(map(check.name, check.items(names, queue))))
+        for queue, names in _each(queues, state, "queues", check)
     )
 
 

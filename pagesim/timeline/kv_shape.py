@@ -96,7 +96,7 @@ def kv_shape_from(given: Json) -> KVShape | None:
     values = given.get("values", [])
     if not isinstance(values, list) or len(values) > MAX_VALUES:
         raise TypeError(f"a model's values must be a list of words, not {show(values)}")
-    fields: dict[str, Any] = {key: given.get(key) for key in keys}
+    fields: JsonObject = {key: given.get(key) for key in keys}
     return KVShape(**fields | {"values": dict(map(_word, values))})
 
 

@@ -152,7 +152,7 @@ class Timeline:
         tokens: Mapping[int, str] | None = None,
         questions: Iterable[Question] | None = None,
         opens: int | None = None,
-        model: Any = None,
+        model: KVShape | None = None,
     ) -> Timeline:
         """Give a run a title, labels for its tokens, questions, a model, or where it opens.
 

@@ -16,6 +16,7 @@ from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, CACHE, EVICT, FREE, FRONT, HIT, TAKE, UNSHARE
 from pagesim.journal.state import State
+from pagesim.v1.block_pool_guards import check_not_cached, check_range, hash_of_first
 from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import (
     BlockHash,
@@ -228,16 +229,7 @@ class BlockPool:
         check_group_id("kv_cache_group_id", kv_cache_group_id)
         check_block_size(request, self.hash_block_size)
         start, end, table = num_cached_blocks, num_full_blocks, blocks
-        if start < 0 or end > len(table):
-            raise UsageError(
-                f"blocks from {start} up to {end} cannot be cached: the table of request "
-                f"{request.request_id!r} has {len(table)}"
-            )
-        if block_mask is not None and len(block_mask) < end - start:
-            raise UsageError(
-                f"block_mask has {len(block_mask)} entries: it must have one for each block from "
-                f"{start} up to {end}"
-            )
+        check_range(request, start, end, table, block_mask)
         hashes: Sequence[BlockHash] = request.block_hashes
         if block_size != self.hash_block_size:
             hashes = BlockHashListWithBlockSize(hashes, self.hash_block_size, block_size)
@@ -246,18 +238,7 @@ class BlockPool:
             for index in range(start, end)
             if not table[index].is_null and (block_mask is None or block_mask[index - start])
         ]
-        seen = set()
-        for index in chosen:
-            block = table[index]
-            covered = block.block_hash_num_tokens if block.key is not None else 0
-            is_cached = covered >= (index + 1) * block_size
-            if index >= len(hashes) or is_cached or block in seen:
-                why = "is not full" if index >= len(hashes) else "is already cached"
-                raise UsageError(
-                    f"block {block.block_id}, entry {index} of the table of request "
-                    f"{request.request_id!r}, {why}"
-                )
-            seen.add(block)
+        check_not_cached(request, chosen, table, len(hashes), block_size)
         for index in chosen:
             self._maybe_evict_cached_block(table[index])  # the hash of fewer tokens
             key = hashes[index]
@@ -295,14 +276,10 @@ class BlockPool:
         check_block_size(request, self.hash_block_size)
         self.check_own([block])
         check_int("num_tokens", num_tokens, 1)
-        index, inside = divmod(num_tokens, self.hash_block_size)
-        if inside or not 0 < index <= len(request.block_hashes):
-            raise UsageError(
-                f"request {request.request_id!r} has no hash of its first {num_tokens} tokens"
-            )
+        index = hash_of_first(request, num_tokens, self.hash_block_size)
         if block.is_null:
             return None
-        block_hash = request.block_hashes[index - 1]
+        block_hash = request.block_hashes[index]
         key = BlockHashWithGroupId(block_hash, kv_cache_group_id)
         more = self.cached_block_hashes_by_block.get(block.block_id, ())
         is_known = key == block.key or key in more
@@ -315,7 +292,7 @@ class BlockPool:
             self.cached_block_hashes_by_block.setdefault(block.block_id, set()).add(key)
             self.cached_block_hash_to_block.insert(key, block)
         if self.enable_kv_cache_events and not is_known:
-            where = [index - 1], index - 1, index, self.hash_block_size, kv_cache_group_id
+            where = [index], index, index + 1, self.hash_block_size, kv_cache_group_id
             self.kv_event_queue.append(stored(request, request.block_hashes, *where))
         return key
 

@@ -39,11 +39,11 @@ def hash_block_tokens(
         ) from None
 
 
-def check_group_id(name: str, value: Any) -> int:
+def check_group_id(name: str, value: int) -> int:
     """`check_int` for the id of a group, which is four bytes of a key."""
     if check_int(name, value, 0) >= 1 << 32:
         raise UsageError(f"{name} must be less than {1 << 32}, not {value}")
-    return int(value)
+    return value
 
 
 class BlockHashWithGroupId(bytes):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 from pagesim.checks import check_bool, check_int, check_time, check_token_ids, explained
 from pagesim.errors import UsageError
@@ -58,7 +57,7 @@ _REASONS = {
 }
 
 
-def check_tokens(name: str, token_ids: Any) -> list[int]:
+def check_tokens(name: str, token_ids: Iterable[int]) -> list[int]:
     """`check_token_ids`, and UsageError for one beyond the 64 bits of a timeline."""
     tokens = check_token_ids(name, token_ids)
     check_bits(name, tokens)

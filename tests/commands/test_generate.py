@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import pagesim
+from pagesim.errors import UsageError
 from pagesim.generation import engine_on_pages
 from pagesim.kernels import tiny_llm
 from pagesim.kernels.tiny_llm import by_hand, maps, save, weight_files
@@ -295,6 +296,18 @@ def test_an_engine_on_pages_names_what_it_cannot_use(given: dict[str, Any]) -> N
     ((name, value),) = given.items()
     with pytest.raises(TypeError, match=f"{name} must be .*, not .*{type(value).__name__}"):
         engine_on_pages(**{"model": tiny_llm.walk(), "blocks": 3} | given)
+
+
+def test_v1_refuses_to_swap_and_names_the_way_out(generate: Shell) -> None:
+    error = generate.refusal("walk", "--prompt", MAP, "--engine", "v1", "--preemption", "swap")
+    assert "--preemption" in error and "--cpu-blocks" in error
+
+
+def test_numpy_reads_no_bfloat16() -> None:
+    model = tiny_llm.walk()
+    model.head = model.head.to(torch.bfloat16)
+    with pytest.raises(UsageError, match="bfloat16"):
+        engine_on_pages(model, blocks=3, backend="numpy")
 
 
 def test_no_room_on_the_cpu_names_the_option(generate: Shell) -> None:

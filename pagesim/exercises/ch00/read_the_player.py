@@ -44,6 +44,7 @@ from itertools import product
 from typing import Any
 
 from pagesim.exercises.acts import Act, act_once, in_words
+from pagesim.exercises.case import Function
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
 from pagesim.story import Writer
 
@@ -133,7 +134,7 @@ def play(acts: Acts) -> Timeline:
     return story.run
 
 
-def call(function: Any, acts: Acts, block: int) -> Any:
+def call(function: Function, acts: Acts, block: int) -> Any:
     return function(play(acts), block)
 
 

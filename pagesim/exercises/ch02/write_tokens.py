@@ -42,8 +42,9 @@ import numpy as np
 from pagesim.exercises import launching
 from pagesim.exercises.kit import Array, Case, Cases, Random, Timeline, placed
 from pagesim.exercises.launching import Tensor
+from pagesim.files.jsonl import JsonObject
 
-Found = dict[str, Any]
+Found = JsonObject
 """What each cache holds in which slot, and what was written outside of them."""
 
 FAR = 2**28

@@ -5,9 +5,10 @@ from typing import Any
 from pagesim.exercises import launching
 from pagesim.exercises.kit import close, parted
 from pagesim.exercises.launching import Tensor
+from pagesim.files.jsonl import JsonObject
 
 Tables = list[list[int]]
-Answer = dict[str, Any]
+Answer = JsonObject
 """``answers``, a row for each sequence, and ``reads``, what was read too much or too little."""
 
 HEAD_DIM = 4

@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from pagesim.cache import slots_of
+from pagesim.exercises.case import Function
 from pagesim.exercises.ch03.one_page import one_page
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, counted, has_nan, placed
 
@@ -118,7 +119,7 @@ def caches(table: list[int], length: int, block_size: int, scale: int, old: bool
     return [rng.standard_normal(4), *pages.reshape(2, 8, block_size, 4)]
 
 
-def call(function: Any, table: list[int], length: int, *more: Any) -> Any:
+def call(function: Function, table: list[int], length: int, *more: Any) -> Any:
     q, k_cache, v_cache = caches(table, length, *more)
     return function(q, one_page(k_cache), one_page(v_cache), table, length)
 

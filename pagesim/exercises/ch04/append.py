@@ -47,12 +47,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from pagesim.exercises.acts import Act, act_once, in_words
+from pagesim.exercises.case import Function
 from pagesim.exercises.kit import Case, Cases, Random, Story
+from pagesim.files.jsonl import JsonObject
 from pagesim.story import Writer
 from pagesim.v0.block.interfaces import Device
 
 Acts = list[Act]
-Found = dict[str, Any]
+Found = JsonObject
 """The copies of the last write, and the tables, refs and free list behind it."""
 
 
@@ -136,7 +138,7 @@ def words(acts: Acts, block_size: int) -> str:
     return f"blocks of {block_size}; {in_words(acts)}"
 
 
-def call(function: Any, acts: Acts, block_size: int) -> Found:
+def call(function: Function, acts: Acts, block_size: int) -> Found:
     """Let the student's function do all the writes; what is there after the last one."""
     blocks = range(-(-acts[0][2] // block_size))
     tables, lengths = {0: [*blocks]}, {0: acts[0][2]}

@@ -54,8 +54,9 @@ import numpy as np
 
 from pagesim.exercises import launching
 from pagesim.exercises.kit import Array, Case, Cases, Random, Timeline, parted, placed
+from pagesim.files.jsonl import JsonObject
 
-Found = dict[str, Any]
+Found = JsonObject
 """The buffer, guard included, as one list, and what was touched outside."""
 Shape = tuple[int, int, int]
 """Tokens, heads and numbers of a block."""

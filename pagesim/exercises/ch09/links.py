@@ -48,15 +48,17 @@ function changes the lists, and it returns the block that it took out or put in.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from pagesim.exercises.case import Function
 from pagesim.exercises.kit import Case, Cases, Random
+from pagesim.files.jsonl import JsonObject
 from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
 
 Link = int | None
 Op = tuple[str, Link]
-Found = dict[str, Any]
+Found = JsonObject
 METHODS = (
     "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
     "append clear copy count extend index insert pop remove reverse sort"
@@ -134,7 +136,7 @@ def words(num_blocks: int, ops: list[Op]) -> str:
     return f"{num_blocks} blocks; {', '.join(done)}"
 
 
-def counted(name: str) -> Callable[..., Any]:
+def counted(name: str) -> Function:
     plain = getattr(list, name)
 
     def method(self: Any, *args: Any) -> Any:
@@ -151,7 +153,7 @@ Counted.used = 0
 """A list whose ``used`` counts the entries which its methods read or write."""
 
 
-def call(relink: Callable[..., Any], num_blocks: int, ops: list[Op]) -> Found:
+def call(relink: Function, num_blocks: int, ops: list[Op]) -> Found:
     """All operations, one after the other: what each returned, and the links at the end."""
     after = Counted([*range(1, num_blocks + 1), 0])
     before = Counted([num_blocks, *range(num_blocks)])

@@ -88,19 +88,20 @@ manager must return the same blocks as vLLM after every operation.
 * vllm/v1/core/single_type_kv_cache_manager.py: SingleTypeKVCacheManager
 """
 
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from pagesim.exercises.case import Function
 from pagesim.exercises.ch09 import project_cases
 from pagesim.exercises.ch09.project_run import TheirPlayer, recorded
 from pagesim.exercises.kit import Cases, Random, Timeline, parted
+from pagesim.files.jsonl import JsonObject
 from pagesim.replay.v1 import KVCacheManagerPlayer
 
-Config = dict[str, Any]
+Config = JsonObject
 Ops = list[project_cases.Op]
-Seen = dict[str, Any]
+Seen = JsonObject
 """What an operation returned, and the state behind it."""
 
 SECONDS = 5.0
@@ -193,7 +194,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield from drawn if hidden else map(project_cases.recording, recordings)
 
 
-def call(kv_cache_manager: Callable[..., Any], config: Config, ops: Ops) -> list[Seen]:
+def call(kv_cache_manager: Function, config: Config, ops: Ops) -> list[Seen]:
     return project_cases.observed(TheirPlayer(kv_cache_manager), config, ops)
 
 
@@ -223,7 +224,7 @@ def play(config: Config, ops: Ops) -> Timeline:
     return run.annotate(title="The same operations in vLLM")
 
 
-def replay(config: Config, ops: Ops, function: Callable[..., Any]) -> Timeline:
+def replay(config: Config, ops: Ops, function: Function) -> Timeline:
     """The operations on the student's manager."""
     run = recorded(TheirPlayer(function, noted=True), config, ops)
     return run.annotate(title="With your manager")

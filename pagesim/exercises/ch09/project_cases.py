@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from pagesim.files.jsonl import JsonObject, numbered_objects
 from pagesim.player.describe import counted
 from pagesim.replay.v1 import KVCacheManagerPlayer
 
-Op = tuple[str, dict[str, Any]]
+Op = tuple[str, JsonObject]
 """An operation of a recording, and its arguments."""
 
 
@@ -120,25 +121,32 @@ def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> st
     return f"{op} {request}" + f" ({', '.join(given)})" * bool(given)
 
 
+class _Made:
+    """Operations, each of them carried out when it is added."""
+
+    def __init__(self, config: JsonObject) -> None:
+        self.player, self.ops = KVCacheManagerPlayer(), list[Op]()
+        self.player.start(config)
+
+    def do(self, op: str, name: str, **args: Any) -> Any:
+        self.ops.append((op, {"request": name, **args}))
+        return getattr(self.player, f"op_{op}")(request=name, **args)
+
+    def allocate(self, rng: random.Random, name: str, new: int, **found: Any) -> bool:
+        """Whether there was room; then it is computed."""
+        given = {"num_new_tokens": new, **found, **_options(rng)}
+        if self.do("allocate", name, **given)["blocks"] is None:
+            return False
+        self.do("advance", name, n=new)
+        return True
+
+
 def random_case(rng: random.Random, size: int, caching: bool) -> Case:
     """Requests with a vocabulary of two come, write, are preempted and leave, at random."""
     blocks, watermark = rng.randint(8, 16), rng.choice((0.0, 0.2))
     config = _config(blocks, size, enable_caching=caching, watermark=watermark)
-    player, ops = KVCacheManagerPlayer(), list[Op]()
-    player.start(config)
-    waiting, running = list[str](), list[str]()
-
-    def do(op: str, name: str, **args: Any) -> Any:
-        ops.append((op, {"request": name, **args}))
-        return getattr(player, f"op_{op}")(request=name, **args)
-
-    def allocate(name: str, new: int, **found: Any) -> bool:
-        """Whether there was room; then it is computed."""
-        if do("allocate", name, num_new_tokens=new, **found, **_options(rng))["blocks"] is None:
-            return False
-        do("advance", name, n=new)
-        return True
-
+    made, waiting, running = _Made(config), list[str](), list[str]()
+    do, allocate, ops = made.do, partial(made.allocate, rng), made.ops
     for number in range(160):
         choice = rng.random()
         if not (waiting or running) or choice < 0.2:
@@ -147,13 +155,13 @@ def random_case(rng: random.Random, size: int, caching: bool) -> Case:
         elif waiting and choice < 0.5:
             name = rng.choice(waiting)
             found = do("computed", name)["num_tokens"]
-            new = rng.randint(1, player.requests[name].num_tokens - found)
+            new = rng.randint(1, made.player.requests[name].num_tokens - found)
             if allocate(name, new, use_computed=True):
                 waiting.remove(name)
                 running.append(name)
         elif running and choice < 0.85:
             name = rng.choice(running)
-            its = player.requests[name]
+            its = made.player.requests[name]
             if its.num_tokens == its.num_computed_tokens:
                 do("append", name, tokens=_bits(rng, 1, 2))
             allocate(name, rng.randint(1, its.num_tokens - its.num_computed_tokens))
@@ -170,7 +178,7 @@ def _bits(rng: random.Random, least: int, most: int) -> list[int]:
     return [rng.randrange(2) for _ in range(rng.randint(least, most))]
 
 
-def _options(rng: random.Random) -> dict[str, Any]:
+def _options(rng: random.Random) -> JsonObject:
     """The rarer arguments, each now and then."""
     every = {
         "num_lookahead_tokens": rng.randint(1, 3),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pagesim.exercises.case import Function
 from pagesim.exercises.ch09.project_cases import Op
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal import event
@@ -24,7 +25,7 @@ from pagesim.v1.state import note_hits, note_written
 class Theirs:
     """A student's functions with the methods that a replay calls."""
 
-    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: JsonObject) -> None:
+    def __init__(self, make: Function, pool: BlockPool, config: JsonObject) -> None:
         watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
         self.block_pool, self.block_size = pool, config["block_size"]
         self.longest = config["max_model_len"]
@@ -89,7 +90,7 @@ class _Noted(Theirs):
     state: Any = KVCacheManager.state
     _tables_of: Any = KVCacheManager._tables_of
 
-    def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: JsonObject) -> None:
+    def __init__(self, make: Function, pool: _NotedPool, config: JsonObject) -> None:
         super().__init__(make, pool, config)
         self.notes, self.journal = pool, pool.journal
         self.kv_cache_groups = (FullAttentionSpec(self.block_size),)
@@ -133,7 +134,7 @@ class _Noted(Theirs):
 class TheirPlayer(KVCacheManagerPlayer):
     """Tries a student's manager; one that is ``noted`` can be recorded."""
 
-    def __init__(self, make: Callable[..., Any], noted: bool = False) -> None:
+    def __init__(self, make: Function, noted: bool = False) -> None:
         self.make, self.noted = make, noted
 
     def start(self, config: JsonObject) -> None:

@@ -57,10 +57,11 @@ engine 1 lacks the first block.
 from typing import Any
 
 from pagesim.exercises.kit import Case, Cases, Random, counted, parted
+from pagesim.files.jsonl import JsonObject
 from pagesim.v1.kv_event_index import RouterIndex
 from pagesim.v1.kv_events import AllBlocksCleared, BlockRemoved, BlockStored, KVCacheEvent
 
-Event = tuple[int, dict[str, Any]]
+Event = tuple[int, JsonObject]
 BLOCK = 2
 
 
@@ -156,7 +157,7 @@ def words(num_engines: int, events: list[Event], hashes: list[int]) -> str:
     return f"{counted(num_engines, 'engine')}: {told}. The request: {listed(hashes)}"
 
 
-def said(event: dict[str, Any]) -> str:
+def said(event: JsonObject) -> str:
     if event["type"] == "AllBlocksCleared":
         return "clears the GPU"
     acts = ("stores", "on") if event["type"] == "BlockStored" else ("removes", "from")
@@ -178,7 +179,7 @@ def oracle(num_engines: int, events: list[Event], hashes: list[int]) -> list[int
     return found
 
 
-def real(event: dict[str, Any]) -> KVCacheEvent:
+def real(event: JsonObject) -> KVCacheEvent:
     hashes, medium = event.get("block_hashes", []), event.get("medium")
     if event["type"] == "BlockStored":
         size = BLOCK if event["token_ids"] else 0

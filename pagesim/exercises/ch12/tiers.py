@@ -1,9 +1,9 @@
 """A second tier that remembers bytes, for exercise 12.4; its faults are in `faulty`."""
 
 from collections import deque
-from typing import Any
 
 from pagesim.exercises.kit import counted
+from pagesim.journal.effects import Name
 from pagesim.v1 import (
     CacheConfig,
     ModelRunnerOutput,
@@ -113,7 +113,7 @@ class Tier:
         sampled = {name: [7] for name in output.num_scheduled_tokens}
         self.scheduler.update_from_output(output, ModelRunnerOutput(sampled, completed, received))
 
-    def _compute(self, output: SchedulerOutput, requests: dict[Any, Request]) -> None:
+    def _compute(self, output: SchedulerOutput, requests: dict[Name, Request]) -> None:
         for name, num_new in output.num_scheduled_tokens.items():
             self.copies.log.append(f"{name} computes {counted(num_new, 'token')}")
             end = requests[name].num_computed_tokens
@@ -122,7 +122,7 @@ class Tier:
                 written = content(requests[name], index)
                 self.copies.memory["block", table[index]] = written
 
-    def _look_at(self, job: TransferJob, requests: dict[Any, Request]) -> None:
+    def _look_at(self, job: TransferJob, requests: dict[Name, Request]) -> None:
         """Every load must give what the request would have computed."""
         for index, place in enumerate(places(job)[1]):
             if not job.is_store and self.copies.memory[place] != content(

@@ -24,16 +24,15 @@ the block size to get them. An event with an empty list of hashes changes nothin
   skipped blocks, so a consumer cannot tell which tokens a hash stands for.
 """
 
-from typing import Any
-
 from pagesim.quirks.scene import Scene
 from pagesim.story import Engine
+from pagesim.v1.kv_events import BlockStored
 
 
 def scenario() -> Scene:
     options = {"sliding_window": 5, "enable_kv_cache_events": True}
     engine = Engine("v1", gpu_blocks=12, max_num_batched_tokens=8, **options)
-    heard: list[Any] = []
+    heard: list[BlockStored] = []
     engine.scheduler.publish = heard.extend
     engine.add("a", 13)
     engine.steps(2)

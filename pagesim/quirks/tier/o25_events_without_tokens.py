@@ -28,18 +28,18 @@ the place only. A consumer that drops events with a block size of 0 must turn th
   chunk, events name blocks that cannot be found one by one.
 """
 
-from typing import Any
-
+from pagesim.files.jsonl import JsonObject
 from pagesim.quirks.scene import Scene
 from pagesim.story import Engine
+from pagesim.v1.kv_events import BlockStored
 
 
 def scenario() -> Scene:
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name, describes in (("by default", False), ("self-describing", True)):
         options = {"enable_kv_cache_events": True, "self_describing_kv_events": describes}
         engine = Engine("v1", gpu_blocks=9, cpu_blocks=40, **options)
-        heard: list[Any] = []
+        heard: list[BlockStored] = []
         engine.scheduler.publish = heard.extend
         engine.add("a", 5, max_tokens=1, cache_salt="s")
         engine.steps(3)

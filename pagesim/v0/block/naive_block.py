@@ -261,7 +261,7 @@ class NaiveBlockAllocator(BlockAllocator):
             self._allocate_swapped_block(block)
             block.allocator = self
 
-    def _allocate_swapped_block(self, block: Any) -> None:
+    def _allocate_swapped_block(self, block: Block) -> None:
         block.block_id = self._allocate_block_id()
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import length_hint
 from typing import Any
 
 from pagesim.checks import check_time
@@ -291,8 +290,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_num_free_blocks(self) -> int:
         """Return the number of blocks that could be taken now, free or evictable."""
-        num_free = len(self._free_block_indices) + length_hint(self._never_taken)
-        return num_free + len(self.evictor.free_table)
+        return super().get_num_free_blocks() + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:

@@ -32,7 +32,8 @@ SCALING = {
 def test_what_is_absent_or_null_is_the_family_s_default() -> None:
     llama = parse_config({**GIVEN, "head_dim": None, "rope_scaling": None, "eos_token_id": None})
     assert llama == Config("llama", 1, 8, 4, 2, 2, 4, 6)
-    qwen2 = parse_config({**GIVEN, "model_type": "qwen2", "mlp_bias": True})
+    biases = {"attention_bias": True, "mlp_bias": True}
+    qwen2 = parse_config({**GIVEN, "model_type": "qwen2", **biases})
     assert (qwen2.attention_bias, qwen2.output_bias, qwen2.mlp_bias) == (True, False, False)
     qwen3 = parse_config({**GIVEN, "model_type": "qwen3", "attention_bias": True})
     assert (qwen3.qk_norm, qwen3.head_dim, qwen3.output_bias) == (True, 128, True)
