@@ -221,7 +221,8 @@ def test_the_words_stand_under_their_bars(page: Page, width: int) -> None:
 
 
 def test_where_rows_read_other_words_none_are_written(page: Page) -> None:
-    two = [Read((0, h), 1, 0, 0, h, [h, h + 1], [0.5, 1.0], 1.0, 1.5, 1.0) for h in (0, 1)]
+    ways = ([0, 1, 2, 3], [1, 0, 3, 2])
+    two = [Read((0, h), 1, 0, 0, h, ways[h], [0.5, 1.0] * 2, 1.0, 3.0, 1.0) for h in (0, 1)]
     page.show(batch().run.film(two, [0]), 1)
     assert page.look("boxes", ".ps-stage .under.texts text", *WORDS) == []
 
