@@ -39,6 +39,8 @@ assert "site-packages" in pagesim.__file__, pagesim.__file__
 run = pagesim.simulate(pagesim.workload.sharegpt_like(9, seed=0))  # its lengths are in the wheel
 assert len(pagesim.workload.mooncake_conversation()) == 1000  # and so is this
 assert run.requests.num_finished == 9
+from pagesim.player import page
+assert all(map(page.packed_script, (page.PLAYER, page.PAIR, page.FILM, page.FILMS)))
 assert not {"torch", "triton"} & set(sys.modules)
 print("simulated")
 """

@@ -54,7 +54,7 @@ function inDigits(bytes) {
 
 // A page of one run has no use for what compares two, and few show a kernel's programs. Each script is packed as
 // small as gzip allows, once for all pages.
-const scripts = { player: [false, false], pair: [true, false], film: [true, true] };
+const scripts = { player: [false, false], pair: [true, false], film: [false, true], films: [true, true] };
 for (const [made, [pair, film]] of Object.entries(scripts)) {
   const { outputFiles } = make("js/main.js", made, {
     bundle: true,

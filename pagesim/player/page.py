@@ -20,8 +20,8 @@ BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
-PLAYER, PAIR, FILM = "player.txt", "pair.txt", "film.txt"
-"""The player of one run; the one that compares two; and the one that draws a kernel as well."""
+PLAYER, PAIR, FILM, FILMS = "player.txt", "pair.txt", "film.txt", "films.txt"
+"""The player of one run, and the one that compares two; the same two that draw a kernel as well."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
 
@@ -67,8 +67,8 @@ def page(
     ``style`` and a ``script`` of its own. The text is the same each time.
     """
     words, files = html.escape(alt), [gzip.decompress(one) for one in jsonl_gz]
-    alone = PLAYER if len(files) == 1 else PAIR
-    name = FILM if any(b'"reads":' in one for one in files) else alone
+    draws = any(b'"reads":' in one for one in files)
+    name = ((PLAYER, FILM) if len(files) == 1 else (PAIR, FILMS))[draws]
     if len(jsonl_gz) == 1:
         player = f'<main class="pagesim-player" aria-label="{words}"></main>\n'
     else:

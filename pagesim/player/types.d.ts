@@ -197,16 +197,18 @@ declare global {
     y: number;
     h: number;
     tall: boolean; // one row, with room for two lines
+    left: number; // where its bars begin
+    unit: number; // the width of a bar
+    words: [string, number][]; // under the last of some boxes: what each column is the key of, and when it is loaded
+    flat: boolean; // whether the words have room beside each other
   }
   /** Where programs are drawn, and the scales of their numbers. */
   interface Film {
     x: number;
-    width: number;
+    right: number;
     boxes: ProgramBox[];
     tables: { name: Name; y: number }[];
     rest: number;
-    keys: number;
-    label: number;
     number: number;
     least: number;
     most: number;

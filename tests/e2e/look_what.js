@@ -37,7 +37,8 @@ function behind(text, shapes) {
     const look = getComputedStyle(shape);
     if (!look.fill.startsWith("rgb") || look.opacity !== "1" || !opaque(rgb(look.fill))) continue;
     const here = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
-    if (shape.isPointInFill(here)) found = rgb(look.fill).slice(0, 3);
+    const part = +look.fillOpacity;
+    if (shape.isPointInFill(here)) found = found.map((was, i) => part * rgb(look.fill)[i] + (1 - part) * was);
   }
   return found;
 }
@@ -125,14 +126,6 @@ const under = () => {
   return [all(".ps-cell").map((cell) => cell.outerHTML), said(texts.filter((t) => !t.closest(".ps-cell")))];
 };
 
-// Hold all that moves where it begins.
-function toTheBegin() {
-  for (const one of document.getAnimations()) {
-    one.pause();
-    one.currentTime = 0;
-  }
-}
-
 // What the ghosts of a beat say, and where their middles are.
 const ghosts = (css = ".ghost") =>
   all(`.ps-ghosts ${css}`).map((ghost) => [ghost.textContent, ...middle(ghost)]);
@@ -166,7 +159,7 @@ function lit(block) {
 
 const shades = () => all(".ps-cell .lit").map((rect) => rect.getAttribute("class"));
 
-// The programs of a kernel: where each is drawn, what is written in it, how high its bars are.
+// The programs of a kernel: where each is drawn, what can be read in it now, how high its bars are.
 function programs() {
   const within = (frame, css) => all(css).filter((node) => {
     const [x, y] = middle(node);
@@ -174,9 +167,18 @@ function programs() {
   });
   return all(".ps-stage .program").map((node) => {
     const frame = box(node), heights = within(frame, ".bar").map((bar) => box(bar).height);
-    return { top: frame.top, bottom: frame.bottom, left: frame.left, heights,
-      texts: said(within(frame, ".ps-stage text")), outlined: within(frame, ".traced").length > 0 };
+    const seen = within(frame, ".ps-stage text").filter((text) => getComputedStyle(text).opacity !== "0");
+    return { top: frame.top, bottom: frame.bottom, left: frame.left, heights, texts: said(seen),
+      marked: seen.filter((text) => text.matches(".rose")).length, outlined: within(frame, ".traced").length > 0 };
   });
+}
+
+// Hold what moves at a moment, in milliseconds.
+function hold(moment) {
+  for (const one of document.getAnimations()) {
+    one.pause();
+    one.currentTime = moment;
+  }
 }
 
 // The blocks whose cells an element of this kind lies around.

@@ -133,48 +133,98 @@ def test_a_program_can_be_focused(page: Page) -> None:
     assert page.console() == [] and len(page.all('.ps-cell [tabindex="0"]')) == 1, "as before"
 
 
-def test_older_bars_shrink_before_the_eyes(page: Page) -> None:
-    """While it moves nothing else is said; for those who want no motion all is there at once."""
+def test_cause_before_effect(page: Page) -> None:
+    """A block arrives; m rises and is named; older bars shrink; new ones come. No number lies."""
     page.moving()
     page.show(batch().run.film(reads()), 1)
     before = [program["heights"] for program in page.look("programs")]
     page.key("ARROW_RIGHT")
-    page.look("toTheBegin")
-    begun = [program["heights"] for program in page.look("programs")]
-    for old, new in zip(before, begun, strict=True):
-        assert new[: len(old)] == pytest.approx(old, abs=0.5)
-        assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
-    dim = "return getComputedStyle(document.querySelector('.ps-stage .rose').parentNode).opacity"
-    assert page.js(dim) == "0", "the new m is not read beside the old bars"
-    page.js("document.getAnimations().forEach((one) => (one.currentTime = 720))")
-    assert page.js(dim) == "1", "m is known before the older bars shrink"
-    begun = [program["heights"] for program in page.look("programs")]
-    for old, new in zip(before, begun, strict=True):
-        assert new[len(old) :] == pytest.approx([0] * (len(new) - len(old)), abs=0.5)
-    page.js("document.getAnimations().forEach((one) => (one.currentTime = 955))")
-    seen = "[...document.querySelectorAll('.ps-stage .under.texts text')]"
-    shown = f"{seen}.filter((one) => getComputedStyle(one.parentNode).opacity === '1')"
-    column = f"Math.max(...{seen}.map((one) => +one.getAttribute('x')))"
-    sums = page.js(
-        f"const x = {column}; return {shown}.filter((one) => +one.getAttribute('x') === x)"
-        ".flatMap((one) => +one.textContent || [])"
-    )
-    shrunk = [program["heights"] for program in page.look("programs")]
-    page.still()
-    full = max(height for program in page.look("programs") for height in program["heights"])
-    of = [sum(old) / full for old, load in zip(shrunk, before, strict=True) if load]
-    assert sums == pytest.approx(of, abs=0.15), "a sum is that of the bars"
-    page.moving()
-    page.go(1)
-    page.key("ARROW_RIGHT")
-    page.look("toTheBegin")
+    page.look("hold", 430)
     chips = page.look("boxes", ".ps-ghosts text")
     programs = page.look("boxes", ".ps-stage .program")
     assert chips and all(any(p["top"] < c["y"] < p["bottom"] for p in programs) for c in chips)
-    page.go(1)
     page.still()
+    full = max(height for program in page.look("programs") for height in program["heights"])
+    named, shrunk, said = 0, 0, set[float]()
+    for moment in range(0, 1440, 90):
+        page.look("hold", moment)
+        lengths = [bar["right"] - bar["left"] for bar in page.look("boxes", ".ps-stage .weight")]
+        now = page.look("programs")
+        unit = lengths[1] / (sum(now[0]["heights"]) / full)
+        for number, program in enumerate(now):
+            seq, head = divmod(number, HEADS)
+            _, m0, l0 = held(seq, head, 0, SIZE)
+            _, m, l = held(seq, head, 0, min(2 * SIZE, LENGTHS[seq]))  # noqa: E741
+            bars, old = program["heights"], before[number]
+            drawn = sum(bars) / full
+            for total in (l0, l0 * float(np.exp(m0 - m)), l):
+                if f"{total:.2f}" in program["texts"]:
+                    assert total == pytest.approx(drawn, abs=0.2), "a sum is that of the bars"
+                    said.add(total)
+            assert lengths[2 * number + 1] == pytest.approx(unit * drawn, rel=0.1, abs=2)
+            isnew = f"{m:.2f} \u2191" in program["texts"]
+            assert program["marked"] <= 2 * isnew, "nothing else is marked"
+            named += program["marked"] == 2
+            if bars[: len(old)] != pytest.approx(old, abs=0.5):
+                assert isnew, "m is known before older bars shrink"
+                shrunk += 1
+            elif m > m0:
+                assert sum(bars[len(old) :]) < 1, "new bars come when older ones have shrunk"
+    assert named and shrunk and len(said) > 12
+
+
+def test_a_step_back_is_the_step_in_reverse(page: Page) -> None:
+    page.show(batch().run.film(reads()), 1)
+    expected = page.picture()[0]
+    last = [program["heights"] for program in page.look("programs")]
+    page.go(2)
+    first = [program["heights"] for program in page.look("programs")]
+    page.moving()
+    page.key("ARROW_LEFT")
+    page.look("hold", 0)
+    assert page.step == 1
+    for moment, heights in ((0, first), (1439, last)):
+        page.look("hold", moment)
+        for program, those in zip(page.look("programs"), heights, strict=True):
+            drawn = program["heights"][: len(those)]
+            assert drawn == pytest.approx(those, abs=0.5)
+            assert sum(program["heights"][len(those) :]) < 0.5
+    page.js("document.getAnimations().forEach((one) => one.finish())")
+    page.until("return document.getAnimations().length === 0")
+    assert page.picture()[0] == expected
     page.key("ARROW_RIGHT")
-    assert page.js("return document.getAnimations().length") == 0
+    assert page.js("return document.getAnimations().length") == 0, "for those who want no motion"
+
+
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_words_stand_under_their_bars(page: Page, width: int) -> None:
+    """Those that are read now are marked, and blocks that are not read are quiet."""
+    page.size(width, 1000)
+    page.show(batch().run.film(reads()))
+    assert not page.all(".ps-stage .quiet")
+    page.go(3)
+    programs = page.look("programs")
+    words = page.look("boxes", ".ps-stage .under.texts :is(.slant, .mid)", *WORDS)
+    longer = [word for word in words if word["top"] < programs[4]["top"]]
+    assert [word["says"] for word in longer] == WORDS
+    assert all(word["top"] >= programs[3]["bottom"] - 4 for word in longer)
+    bars = page.look("boxes", ".ps-stage .bar")[:9]
+    for word, bar in zip(longer, bars, strict=True):
+        assert bar["left"] - 1 < (word["x"] if width == 1400 else word["left"]) < bar["right"]
+    now = page.look("boxes", ".ps-stage .under.texts .rose", *WORDS)
+    assert [word["says"] for word in now] == ["nine"], "block 3"
+    quiet = "return [...document.querySelectorAll('.ps-cell.quiet')].map((c) => +c.dataset.block)"
+    assert page.js(quiet) == [0, 1, 2, 4, 5, 6, 7]
+
+
+def test_where_rows_read_other_words_none_are_written(page: Page) -> None:
+    ways = ([0, 1, 2, 3], [1, 0, 3, 2])
+    two = [Read((0, h), 1, 0, 0, h, ways[h], [0.5, 1.0] * 2, 1.0, 3.0, 1.0) for h in (0, 1)]
+    page.show(batch().run.film(two, [0]), 1)
+    assert page.look("boxes", ".ps-stage .under.texts text", *WORDS) == []
 
 
 def test_partitions_and_their_reduction(page: Page) -> None:

@@ -21,7 +21,7 @@ def test_the_bundle_is_made_of_these_sources() -> None:
     total = hashlib.sha256()
     for name in names:
         total.update(f"{name}\n".encode() + (PLAYER / name).read_bytes())
-    for made in ("player.txt", "pair.txt", "film.txt"):
+    for made in ("player.txt", "pair.txt", "film.txt", "films.txt"):
         message = SUM.search((BUNDLE / made).read_text(encoding="utf-8").split("\n", 1)[0])
         assert message and message[1] == total.hexdigest(), "the bundle is stale: make web"
 
@@ -32,7 +32,7 @@ def test_the_tools_make_the_same_bundle(tmp_path: Path) -> None:
         pytest.skip("esbuild is not installed: make web-setup")
     subprocess.run([node, PLAYER / "bundle.mjs", tmp_path], check=True, timeout=60)
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"film.txt", "load.js", "pair.txt", "player.css", "player.txt"}
+    assert made == {"film.txt", "films.txt", "load.js", "pair.txt", "player.css", "player.txt"}
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (BUNDLE / path.name).read_bytes(), f"{path.name}: make web"
 

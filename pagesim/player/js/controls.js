@@ -41,9 +41,7 @@ export class Player {
     this.selected = this.hovered = this.word = this.found = null;
     this.state = run.at(0);
     this.shown = false; // nothing has been drawn yet
-    const labels = run.header.tokens;
-    const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
-    this.label = (token) => String(has(token) ? labels[token] : token);
+    this.label = run.label;
     this.predict = new Predict(this);
     if (linked) root.dataset.linked = "true";
     this.finger = new Finger(this);
@@ -115,9 +113,14 @@ export class Player {
   back() {
     if (this.round && !this.linked) this.turn(this.round - 1);
     else {
-      const beats = this.batch ? [] : this.motion.of();
-      this.go(this.step - 1, true);
+      const { event, step, stage } = this,
+        beats = this.batch ? [] : this.motion.of();
+      this.go(step - 1, true);
       this.motion.play(beats, undefined, true);
+      if (FILM && stage.kernel && event) {
+        stage.draw(step, this.view(event));
+        stage.kernel.play(PACES[CLICK][0], () => this.redraw());
+      }
     }
   }
 

@@ -66,11 +66,6 @@ export class Ghosts {
     Object.assign(this, { duration, back, left: MOST });
   }
 
-  /** All of them go when they have arrived. */
-  end() {
-    this.run(this.node, { opacity: [1, 1] }).onfinish = () => this.clear();
-  }
-
   /** @param {Keyframe[] | PropertyIndexedKeyframes} frames @param {KeyframeAnimationOptions} more */
   run(node, frames, more = {}) {
     const direction = this.back ? "reverse" : "normal",

@@ -1,13 +1,12 @@
 // Who reads: beside the pool the programs of a kernel, joined to the pages that they load, and what they hold so far.
 
-import { MARGIN } from "./layout.js";
-import { blocksAt, doing, titleOf, weightsAt } from "./programs.js";
+import { blocksAt, doing, keyIn, titleOf, weightsAt } from "./programs.js";
 import { Layer, Recycler, svg } from "./svg.js";
 import { nameText, plural } from "./text.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-/** What a program does with a load, one part after the other. */
-const PARTS = ["1 load", "2 rescale", "3 add"];
+const NEW = "new max: rescale",
+  [SHRINKS, SHRUNK, GROWN] = [1.3, 1.6, 2.8]; // when older bars do, and when new ones have: in parts of a load
 const brief = (number) => (Math.abs(number) < 100 ? number.toFixed(2) : `${+number.toPrecision(3)}`);
 
 /** The programs in the picture of one step; `play` moves what the step has changed, `light` what a reader points at. */
@@ -20,68 +19,68 @@ export class Kernel {
     this.boxes = new Recycler(group("under"), "rect");
     this.bars = new Recycler(group("bars"), "rect");
     this.layer = new Layer(stage.node, "under");
-    this.maxima = new Layer(stage.node, "under");
-    this.sums = new Layer(stage.node, "under");
-    /** @type {SVGElement[]} */
-    this.parts = [];
-    this.rescaled = new Layer(svg("g", {}), "under"); // the sums between two parts of a load
-    /** @type {{node: any, now: any, from: number, to: number}[]} */
-    this.passing = []; // numbers that are shown in some parts of a load alone
+    this.gone = svg("g"); // what a step replaces: in the picture while it moves
+    this.past = new Layer(this.gone, "under");
     this.lit = new Layer(stage.node, "trace");
-    /** @type {Map<string, {node: SVGElement, height: number}>} */
-    this.heights = new Map(); // of the bars that are drawn
-    this.was = this.heights;
     /** @type {{id: number, at: any, program: Program, y: number, nth: number, points: number[][]}[]} */
     this.ways = [];
     /** @type {Animation[]} */
     this.running = [];
+    this.forget();
+  }
+
+  /** Of the step that is drawn, what its motion needs. */
+  forget() {
+    /** What is seen in some parts of the step alone. @type {[SVGElement, number, number][]} */
+    this.seen = [];
+    /** What grows or shrinks: from which share of its size, and to which one until words are added.
+     * @type {[SVGElement, string, number, number][]} */
+    this.grown = [];
+    this.isNew = false; // whether an m rises
+    /** @type {SVGElement[]} */
+    this.parts = [];
   }
 
   /** @param {State} state @param {PageEvent | null} event */
   draw(state, event) {
     const { stage, film, layer } = this,
-      { narrow, width } = stage.layout,
-      { x, number, label } = film,
-      right = width - MARGIN,
-      isTight = narrow || right - 2 * number - x - label < 180;
-    for (const one of this.running) one.cancel();
-    this.was = this.heights;
-    this.heights = new Map();
-    this.running = [];
-    for (const { node } of this.passing) node.remove();
-    this.passing = [this.maxima, this.sums].flatMap(({ groups }) =>
-      groups.map((now) => ({ node: now.cloneNode(true), now, from: 0, to: 1 })),
-    );
+      { narrow } = stage.layout,
+      { x, number, right } = film;
+    this.end();
+    this.forget();
     const top = film.tables[0].y - 5;
-    this.parts = (narrow ? [] : PARTS).map((name, i) =>
-      layer.text(x + PARTS.slice(0, i).join("").length * 6 + 12 * i, top, name, "small muted"),
-    );
-    layer.text(
-      narrow ? x : x + label,
-      top,
-      isTight ? "weights so far" : "weights so far: a full bar is 1",
-      "small muted",
-    );
+    layer.text(film.boxes[0].left, top, "weights, at most 1", "small muted");
     layer.text(right - 2 * number, top, narrow ? "m" : "m: largest", "small muted");
     layer.text(right - number, top, narrow ? "\u2113" : "\u2113: sum", "small muted");
     for (const { name, y } of film.tables) this.table(state, name, y);
     for (const box of film.boxes) this.program(box, event, state);
+    const second = `2 ${this.isNew ? NEW : "rescale"}`,
+      put = (sheet, name, i, look) =>
+        sheet.text(x + [0, 8, 12 + second.length][i] * (narrow ? 7.2 : 6.3), top - 16, name, look);
+    this.parts = ["1 load", second, "3 add"].map((name, i) =>
+      put(layer, name, i, i === 1 && this.isNew ? "strong rose" : "muted"),
+    );
+    if (this.isNew) this.seen.push([put(this.past, "2 rescale", 1, "muted"), 0, 1], [this.parts[1], 1, 3]);
     this.wires(state);
+    for (const { id, g } of stage.cells.all) {
+      g.classList.toggle("quiet", event !== null && !this.ways.some((way) => way.id === id));
+    }
     const near = event?.difference?.toExponential(0),
       more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
     if (more) layer.text(x, film.end, more, "muted");
     if (near) layer.text(x, film.end + 17, `acc \u00f7 \u2113 and the output differ by less than ${near}`, "strong");
-    for (const drawn of [this.boxes, this.bars, layer, this.maxima, this.sums, this.rescaled]) drawn.done();
+    for (const drawn of [this.boxes, this.bars, layer, this.past]) drawn.done();
   }
 
   /** A block table; what its programs load at this step is framed. @param {State} state */
   table(state, name, y) {
     const { stage, film, layer } = this,
       { under, over, run, layout, spots, step } = stage,
+      quiet = run.events[step - 1] ? " quiet" : "",
       { ids, filled } = state.tables.get(name) ?? { ids: [], filled: 0 },
       wide = layout.narrow ? 30 : 27,
       left = film.x + (layout.narrow ? 134 : 160),
-      most = Math.floor((layout.width - MARGIN - left - 30) / wide),
+      most = Math.floor((film.right - left - 30) / wide),
       read = run.programs.filter((one) => one.name === name).flatMap((one) => blocksAt(one, step, state.blockSize)),
       { color, ink } = run.look(name);
     stage.swatch(film.x, y + 4, 11, 12, "swatch", run.look(name), { seq: name });
@@ -89,49 +88,55 @@ export class Kernel {
     ids.slice(0, most).forEach((id, k) => {
       /** @type {Box} */
       const place = [left + k * wide, y + 2, wide - 2, 16];
-      under.rect(...place, "thin", color, { block: id });
-      layer.text(place[0] + wide / 2 - 1, y + 14, `${id}`, `mid strong ${ink}`);
-      if (read.includes(id)) over.rect(place[0] - 1, y, wide, 20, "frame");
+      const isRead = read.includes(id);
+      under.rect(...place, `thin${isRead ? "" : quiet}`, color, { block: id });
+      layer.text(place[0] + wide / 2 - 1, y + 14, `${id}`, `mid strong ${isRead || !quiet ? ink : ""}`);
+      if (isRead) over.rect(place[0] - 1, y, wide, 20, "frame");
       spots.of.set(`${name} ${k}`, place);
     });
     if (ids.length > most) layer.text(left + most * wide, y + 14, `+${ids.length - most}`, "muted");
   }
 
   /** @param {ProgramBox} box @param {PageEvent | null} event @param {State} state */
-  program({ program, y, h, tall }, event, state) {
-    const { stage, film, layer } = this,
-      { layout, run, step } = stage,
-      { narrow } = layout,
-      { rows, name, key } = program,
-      { x, width } = film,
+  program({ program, y, h, tall, left, unit, words, flat }, event, state) {
+    const { stage, film, layer, past } = this,
+      { run, step } = stage,
+      { rows, name, key, steps } = program,
+      { x, right } = film,
       title = titleOf(program),
       status = doing(program, event, step, state.blockSize);
-    const box = { x, y, width: width - MARGIN, height: h, rx: 4, class: "program" };
+    const box = { x, y, width: right - x, height: h, rx: 4, class: "program" };
     this.boxes.next(
       { ...box, tabindex: 0, role: "img", "aria-label": `${title}, ${status}` },
       { program: key, seq: name },
     );
     layer.rect(x, y, 5, h, "", run.look(name).color);
-    layer.text(x + 11, y + 13, title, "strong");
-    if (tall) layer.text(x + 11, y + 28, status, "muted");
-    else layer.text(layout.width - MARGIN - 6, y + 13, status, "end muted");
-    rows.forEach((row, i) => {
-      const top = tall ? y + 2 : y + 17 + i * 20,
-        left = x + (narrow && rows.length === 1 ? 11 : film.label),
-        queries = new Set(rows.map(({ query }) => query)).size > 1;
-      if (rows.length > 1) layer.text(x + 11, top + 13, `${queries ? `token ${row.query}, ` : ""}head ${row.head}`);
-      this.row(row, `${key} ${row.of}`, left, top, tall ? h - 6 : 17, run.look(name).color, state.blockSize);
+    layer.text(x + 11, y + 13, title, !event?.reads.length || steps.includes(step) ? "strong" : "muted");
+    words.forEach(([word, when], i) => {
+      const look = when === step ? "strong rose" : when > step ? "muted" : "";
+      layer.text(left + (i + (flat ? 0.43 : 0.3)) * unit, y + h + 13, word, `${flat ? "mid" : "slant"} ${look}`);
     });
+    const say = (sheet, text, look) =>
+      sheet.text(tall ? x + 11 : right - 6, y + (tall ? 28 : 13), text, `${tall ? "" : "end "}${look}`);
+    const said = say(layer, status, "muted"),
+      several = new Set(rows.map(({ query }) => query)).size > 1;
+    const isNew = rows.filter((row, i) => {
+      const top = tall ? y + 2 : y + 17 + i * 20;
+      if (rows.length > 1) layer.text(x + 11, top + 13, `${several ? `token ${row.query}, ` : ""}head ${row.head}`);
+      return this.row(row, left, unit, top, tall ? h - 6 : 17, run.look(name).color, state.blockSize);
+    });
+    if (!isNew.length) return;
+    this.seen.push([say(past, status, "muted"), 0, 1], [say(past, NEW, "strong rose"), 1, 2], [said, 2, 3]);
   }
 
-  /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers. @param {ProgramRow} row */
-  row(row, key, left, top, high, color, size) {
-    const { stage, film, layer, maxima, sums, rescaled } = this,
-      { layout, step } = stage,
-      right = layout.width - MARGIN,
-      room = right - 2 * film.number - 10 - left,
-      unit = Math.min(room / film.keys, 40),
-      base = top + high;
+  /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers; whether m rises.
+   * @param {ProgramRow} row */
+  row(row, left, unit, top, high, color, size) {
+    const { film, layer, past, seen, grown } = this,
+      { step } = this.stage,
+      { number, right } = film,
+      base = top + high,
+      was = weightsAt(row, step - 1);
     let x = left + row.first * unit,
       line = "",
       /** @type {number | null} */
@@ -142,38 +147,47 @@ export class Kernel {
       block = here;
       line += `M${x} ${base + 0.5}h${unit * 0.85}`;
       if (weight !== null) {
-        const height = Math.max(weight * (high - 1), 0.6),
+        const heightOf = (part) => Math.max(part * (high - 1), 0.6),
+          height = heightOf(weight),
           node = this.bars.next({
             ...{ x, y: base - height, width: unit * 0.85, height, fill: color },
             class: fresh ? "bar fresh" : "bar",
           });
-        this.heights.set(`${key} ${i}`, { node, height });
+        grown.push([node, "Y", was[i].weight === null ? 0 : heightOf(was[i].weight) / height, +!fresh]);
       }
       x += unit;
     });
     layer.path(line, "row");
     const now = row.loads.findLast((load) => load.step <= step);
-    if (!now) return;
-    const before = row.loads[row.loads.indexOf(now) - 1],
-      rose = before && now.step === step && now.m > before.m,
+    if (!now) return false;
+    const isNow = now.step === step,
+      before = row.loads[row.loads.indexOf(now) - 1],
+      isNew = isNow && before && now.m > before.m,
       wide = film.number - 12,
       scale = wide / (film.most - film.least),
-      zero = right - 2 * film.number - film.least * scale,
-      low = high > 20 ? 5 : 0;
-    maxima.text(
-      right - 2 * film.number,
-      top + 10 + low,
-      brief(now.m) + (rose ? " \u2191" : ""),
-      rose ? "strong rose" : "",
+      zero = right - 2 * number - film.least * scale,
+      low = high > 20 ? 5 : 0,
+      put = (sheet, at, text, look = "") => sheet.text(right - at * number, top + 10 + low, text, look),
+      bar = (sheet, from, length) => sheet.rect(from, base - 4 - low, length, 4, "weight"),
+      largest = (sheet, m) => bar(sheet, Math.min(zero, zero + m * scale), Math.abs(m) * scale),
+      m = [put(layer, 2, brief(now.m) + (isNew ? " \u2191" : ""), isNew ? "strong rose" : ""), largest(layer, now.m)],
+      l = put(layer, 1, brief(now.l)),
+      sum = bar(layer, right - number, (now.l / film.sum) * wide);
+    if (!isNow) return false;
+    if (!before || isNew) for (const node of m) seen.push([node, 1, 3]);
+    seen.push([l, GROWN, 3]);
+    const less = before ? before.l * Math.exp(before.m - now.m) : 0;
+    grown.push([sum, "X", (before?.l ?? 0) / now.l, less / now.l]);
+    if (!before) return false;
+    seen.push([put(past, 1, brief(before.l)), 0, isNew ? SHRINKS : 2]);
+    if (!isNew) return false;
+    this.isNew = true;
+    seen.push(
+      [put(past, 1, brief(less)), SHRUNK, 2],
+      [put(past, 2, brief(before.m)), 0, 1],
+      [largest(past, before.m), 0, 1],
     );
-    maxima.rect(Math.min(zero, zero + now.m * scale), base - 4 - low, Math.abs(now.m) * scale, 4, "weight");
-    const add = (sheet, sum) => {
-      sheet.text(right - film.number, top + 10 + low, brief(sum));
-      sheet.rect(right - film.number, base - 4 - low, (sum / film.sum) * wide, 4, "weight");
-    };
-    add(sums, now.l);
-    if (now.step < step) add(rescaled, now.l);
-    else if (before) add(rescaled, before.l * Math.exp(before.m - now.m));
+    return true;
   }
 
   /** Lines from the pages to the programs that load them; those of a table meet in one. @param {State} state */
@@ -181,18 +195,18 @@ export class Kernel {
     const { stage, film } = this,
       { under, over, run, layout, cells, step } = stage,
       { cell, narrow } = layout,
-      trunks = new Map();
-    this.ways = [];
-    for (const { program, y, h } of film.boxes) {
-      for (const id of blocksAt(program, step, blockSize)) {
+      /** @type {string[]} */
+      trunks = [], // blocks, and whose programs load them
+      plug = (y) => under.path(`M${film.x - 5} ${y - 3.5}v7l5 -3.5z`, "plug");
+    this.ways = film.boxes.flatMap(({ program, y, h }) =>
+      blocksAt(program, step, blockSize).flatMap((id) => {
         const at = cells.at[id],
           trunk = `${id} ${program.name}`;
-        if (!at) continue;
-        if (!trunks.has(trunk)) trunks.set(trunk, trunks.size);
-        this.ways.push({ id, at, program, y: y + h / 2, nth: trunks.get(trunk), points: [] });
-      }
-    }
-    const lane = Math.min((narrow ? 15 : 34) / Math.max(trunks.size, 1), 6);
+        if (at && !trunks.includes(trunk)) trunks.push(trunk);
+        return at ? { id, at, program, y: y + h / 2, nth: trunks.indexOf(trunk), points: [] } : [];
+      }),
+    );
+    const lane = Math.min((narrow ? 15 : 34) / Math.max(trunks.length, 1), 6);
     for (const way of this.ways) {
       const { at, program, y, nth } = way,
         x = film.x - 8 - nth * lane,
@@ -202,7 +216,7 @@ export class Kernel {
       way.points = [[begin, at.y + cell.h / 2], [begin, low], [x, low], [x, y], [film.x - 13, y]]; // prettier-ignore
       under.path(d, "wire-edge slim");
       under.path(d, "wire", run.look(program.name).color);
-      under.path(`M${film.x - 5} ${y - 3.5}v7l5 -3.5z`, "plug");
+      plug(y);
     }
     film.boxes.forEach(({ program, y, h }, i) => {
       if (!program.merges || !program.steps.includes(step)) return;
@@ -212,7 +226,7 @@ export class Kernel {
       for (const part of parts) {
         under.path(`M${film.x} ${part.y + part.h / 2}H${x}V${end}H${film.x - 4}`, "wire", run.look(program.name).color);
       }
-      under.path(`M${film.x - 5} ${end - 3.5}v7l5 -3.5z`, "plug");
+      plug(end);
     });
     for (const { x, y } of new Set(this.ways.map(({ at }) => at))) {
       over.rect(x - 1.5, y - 1.5, cell.w + 3, cell.h + 3, "frame");
@@ -220,40 +234,54 @@ export class Kernel {
   }
 
   /** The pages are carried to the programs; then m is known, and where it has risen older bars shrink, and their sum;
-   * last, new ones rise and are added to it. Returns how long all of it takes. */
-  play(pace) {
-    if (still.matches || !pace) return 0;
-    const { ghosts } = this.stage,
-      ms = 1.5 * pace;
-    for (const [key, { node, height }] of this.heights) {
-      const old = this.was.get(key),
-        from = old?.height ?? 0,
-        timing = { duration: ms, delay: old ? ms : 2 * ms, fill: /** @type {FillMode} */ ("backwards") };
-      if (from === height) continue;
-      this.running.push(
-        node.animate({ transform: [`scaleY(${from / height})`, "scaleY(1)"] }, { ...timing, easing: "ease-in-out" }),
-      );
+   * last, new ones rise and are added to it. With `back` all of it runs in reverse, and then that is called.
+   * Returns how long it takes. @param {(() => void) | null} back */
+  play(pace, back = null) {
+    const { gone, stage, ways, grown } = this,
+      rises = +grown.some(([, , from, to]) => to === 1 && from !== 1),
+      parts = 2 + rises,
+      duration = 1.5 * pace * parts,
+      // A moment of three parts; the second one takes no time where nothing is rescaled.
+      at = (time) => (time > 1 && !rises ? Math.max(time - 1, 1) : time) / parts,
+      run = (node, frames, times) =>
+        this.running.push(
+          node.animate(
+            { easing: "ease-in-out", ...frames, offset: times.map(at) },
+            { duration, fill: "both", direction: back ? "reverse" : "normal" },
+          ),
+        );
+    if (still.matches || !duration || !this.seen.length) {
+      back?.();
+      return 0;
+    }
+    stage.node.append(gone);
+    for (const [node, from, to] of this.seen) run(node, { opacity: [0, 0, 1, 1, 0, 0] }, [0, from, from, to, to, 3]);
+    for (const [node, axis, from, to] of grown) {
+      const sizes = [from, from, to, to, 1, 1];
+      run(node, { transform: sizes.map((size) => `scale${axis}(${size})`) }, [0, SHRINKS, SHRUNK, 2, GROWN, 3]);
     }
     this.parts.forEach((node, i) => {
-      const now = { fill: "var(--mark)", fontWeight: 700 };
-      this.running.push(node.animate([now, now], { delay: i * ms, duration: ms }));
+      const frames = { fill: ["var(--muted)", "var(--mark)", "var(--muted)"].flatMap((one) => [one, one]) };
+      run(node, frames, [0, i, i, i + 1, i + 1, 3]);
     });
-    const { sums, maxima, rescaled } = this,
-      show = (node, from, to) =>
-        node.animate({ opacity: [0, 0, 1, 1, 0, 0], offset: [0, from, from, to, to, 3].map((k) => k / 3) }, 3 * ms);
-    sums.groups.forEach((now, i) =>
-      this.passing.push({ node: rescaled.groups[i].cloneNode(true), now, from: 1, to: 2 }),
-    );
-    for (const { node, now, from, to } of this.passing) {
-      now.before(node);
-      show(node, from, to).onfinish = () => node.remove();
+    for (const { id, points } of ways) {
+      const way = points.map(([left, top]) => `translate(${left}px, ${top}px)`),
+        frames = { transform: [...way, ...way.slice(-1), ...way.slice(-1)], opacity: [...way.map(() => 1), 0, 0] };
+      run(stage.ghosts.chip(id), frames, [...way.map((_, i) => (0.9 * i) / (way.length - 1)), 1, 3]);
     }
-    for (const node of maxima.groups) this.running.push(show(node, 1, 3));
-    for (const node of sums.groups) this.running.push(show(node, 2, 3));
-    ghosts.begin(ms);
-    for (const { id, points } of this.ways) ghosts.fly(id, points);
-    ghosts.end();
-    return 3 * ms;
+    this.running[0].onfinish = () => {
+      this.end();
+      stage.ghosts.clear();
+      back?.();
+    };
+    return duration;
+  }
+
+  /** Nothing moves any longer. */
+  end() {
+    for (const one of this.running) one.cancel();
+    this.running = [];
+    this.gone.remove();
   }
 
   /** Outline a program with its pages and table entries, or the programs that load a page. @param {Hit | null} hit */
@@ -265,7 +293,7 @@ export class Kernel {
     const boxes = film.boxes.filter(({ program }) => program.key === hit?.program);
     for (const { program } of this.ways.filter(reads))
       boxes.push(...film.boxes.filter((box) => box.program === program));
-    for (const { y, h } of new Set(boxes)) lit.rect(film.x, y, film.width - MARGIN, h, "traced");
+    for (const { y, h } of new Set(boxes)) lit.rect(film.x, y, film.right - film.x, h, "traced");
     for (const { id, at, program } of hit?.program ? this.ways.filter(reads) : []) {
       lit.rect(at.x, at.y, cell.w, cell.h, "traced");
       const entry = stage.spots.of.get(`${program.name} ${state.table(program.name).ids.indexOf(id)}`);
@@ -285,14 +313,14 @@ export class Kernel {
       const readers = run.programs.filter((one) => blocksAt(one, step, size).includes(hit.block ?? -1)).map(titleOf);
       return readers.length ? ` ${plural(readers.length, "program")} read it now: ${readers.join("; ")}.` : "";
     }
-    const { ids, tokens } = state.table(program.name),
-      word = (slot) => label(tokens[ids.indexOf(Math.floor(slot / size)) * size + (slot % size)]);
     const rows = program.rows.map(({ query, head, loads }) => {
       const now = loads.findLast((load) => load.step <= step);
       if (!now) return "";
       const factor = Math.exp((loads[loads.indexOf(now) - 1]?.m ?? now.m) - now.m),
         keys = now.step === step ? now.slots : [],
-        read = keys.map((slot, i) => `${slot === null ? "the new token" : word(slot)} ${brief(now.weights[i])}, `),
+        read = keys.map(
+          (slot, i) => `${keyIn(state, program.name, slot, label) ?? "the new token"} ${brief(now.weights[i])}, `,
+        ),
         less =
           factor < 1 && keys.length ? ` has risen: older weights shrink to ${brief(factor)} of what they were` : "",
         who = program.rows.length > 1 ? `token ${query}, head ${head}: ` : "";

@@ -235,7 +235,9 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);
   // Where programs are drawn they take the place of the tables, of the lists and of the legend.
-  const film = FILM ? filmOf(run, width, narrow, narrow ? MARGIN + GUTTER : MARGIN + digits + POOL + 44, HEAD) : null;
+  const film = FILM
+    ? filmOf(run, width - MARGIN, narrow, narrow ? MARGIN + GUTTER : MARGIN + digits + POOL + 44, HEAD)
+    : null;
   // It stands below a request where there is room for both, or in its place.
   const alone = lookupHeight(run) + 20,
     asks = run.lookups ? Math.max(alone, Math.min(alone + line, room)) : 0;

@@ -34,6 +34,9 @@ export class Run {
     this.ahead = false; // whether slots are ever written before their tokens are known
     this.inUse = new Set(); // the lists in which a block ever waits
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
+    const { tokens: labels } = header,
+      named = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
+    this.label = (token) => String(named(token) ? labels[token] : token);
     const state = State.begin(header);
     this.groups = state.groups;
     this.perChunk = state.perChunk;

@@ -1,6 +1,6 @@
 // The programs of a kernel that reads the pages: what each holds after each load, and their order.
 
-import { nameText, plural } from "./text.js";
+import { nameText, plural, short } from "./text.js";
 
 const MOST = 560; // units: what is drawn of them; the others are counted
 const TABLE = 26; // a block table above the programs that walk it
@@ -86,6 +86,32 @@ export function doing(program, event, step, size) {
   return n < steps.length ? (n ? "sees none of these keys" : "waits") : `done: ${plural(n, "load")}`;
 }
 
+/** The word whose key is in a slot; null for the new token, which is in none yet. @param {State} state */
+export function keyIn(state, name, slot, label) {
+  const { ids, tokens } = state.table(name),
+    size = state.blockSize;
+  return slot === null ? null : label(tokens[ids.indexOf(Math.floor(slot / size)) * size + (slot % size)]);
+}
+
+/** What stands under the bars of programs: column \u2192 [a word, the step that loads it]. Nothing where the rows have
+ * different words in a column, or one word in all of them. @param {Run} run @param {ProgramBox[]} boxes */
+function wordsOf(run, boxes) {
+  /** @type {[string, number][]} */
+  const words = [];
+  let isOne = true;
+  for (const { program, left } of boxes) {
+    for (const { first, loads } of program.rows) {
+      const keys = loads.flatMap(({ step, slots }) => slots.map((slot) => ({ step, slot })));
+      keys.forEach(({ step, slot }, i) => {
+        const word = short(keyIn(run.at(0), program.name, slot, run.label) ?? "new", 9);
+        isOne &&= left === boxes[0].left && (words[first + i]?.[0] ?? word) === word;
+        words[first + i] = [word, step];
+      });
+    }
+  }
+  return isOne && new Set(words.map(([word]) => word)).size > 2 ? words : []; // with "new"
+}
+
 /** Whose it is: "s0 · head 1". @param {Program} program */
 export function titleOf({ name, rows, part, merges }) {
   const heads = [...new Set(rows.map(({ head }) => head))],
@@ -96,32 +122,48 @@ export function titleOf({ name, rows, part, merges }) {
 
 /** Where the programs are drawn, as many as there is room for; null without any.
  * @param {Run} run @returns {Film | null} */
-export function filmOf(run, width, narrow, x, top) {
-  if (!run.programs.length) return null;
-  const boxes = [],
+export function filmOf(run, right, narrow, x, top) {
+  const { programs } = run;
+  if (!programs.length) return null;
+  const all = programs.flatMap(({ rows }) => rows),
+    loads = all.flatMap((row) => row.loads),
+    maxima = loads.map(({ m }) => m),
+    keys = Math.max(...all.map((row) => row.first + weightsAt(row, 0).length)),
+    label = narrow ? 112 : Math.min(Math.max(right * 0.19, 160), 190),
+    number = narrow ? 52 : 66,
+    /** @type {ProgramBox[]} */
+    boxes = [],
     tables = [];
-  let y = top + (narrow ? 14 : 18);
-  for (const program of run.programs) {
-    const { name, rows } = program,
+  let y = top + 32,
+    from = 0; // the box with which those begin that share a row of words
+  for (const [i, program] of programs.entries()) {
+    const { name, rows, merges } = program,
+      next = programs[i + 1],
       tall = rows.length === 1 && !narrow,
       head = tables.at(-1)?.name === name ? 0 : TABLE,
-      h = tall ? 34 : TITLE + rows.length * ROW + 2;
-    if (boxes.length && y + head + h > top + MOST) break;
+      h = tall ? 34 : TITLE + rows.length * ROW + 2,
+      left = x + (narrow && rows.length === 1 ? 11 : label),
+      unit = Math.min((right - 2 * number - 10 - left) / keys, 40);
+    if (i && y + head + h > top + MOST) break;
     if (head) tables.push({ name, y });
     y += head;
-    boxes.push({ program, y, h, tall });
+    /** @type {ProgramBox} */
+    const box = { program, y, h, tall, left, unit, words: [], flat: false };
+    boxes.push(box);
     y += h + GAP;
+    if (next?.name === name && next.merges === merges) continue;
+    const words = merges || unit < 14 ? [] : wordsOf(run, boxes.slice(from));
+    from = i + 1;
+    if (!words.length) continue;
+    box.words = words;
+    box.flat = words.every(([word]) => word.length * 7.5 < unit);
+    y += box.flat ? 14 : 56;
   }
-  const all = run.programs.flatMap(({ rows }) => rows),
-    loads = all.flatMap((row) => row.loads),
-    keys = Math.max(...all.map((row) => row.first + weightsAt(row, 0).length)),
-    label = narrow ? 112 : Math.min(Math.max(width * 0.19, 160), 190),
-    wide = narrow ? 52 : 66,
-    rest = run.programs.length - boxes.length;
   return {
-    ...{ x, boxes, tables, rest, keys, label, number: wide, width: width - x },
-    least: Math.min(...loads.map(({ m }) => m), 0),
-    most: Math.max(...loads.map(({ m }) => m), 0.01),
+    ...{ x, boxes, tables, number, right },
+    rest: programs.length - boxes.length,
+    least: Math.min(...maxima, 0),
+    most: Math.max(...maxima, 0.01),
     sum: Math.max(...loads.map(({ l }) => l), 0.01),
     end: y + 10,
     height: y + 34 - top,

@@ -65,7 +65,7 @@ export class Layer {
 
   /** @param {Hit | null} hit */
   rect(x, y, width, height, className, fill = "none", hit = null) {
-    this.kinds.rect.next({ x, y, width, height, class: className, fill }, hit);
+    return this.kinds.rect.next({ x, y, width, height, class: className, fill }, hit);
   }
 
   path(d, className, stroke = "none", fill = "none") {

@@ -30,7 +30,7 @@ CORE = ("files", "journal", "lesson", "player", "sizing", "story", "timeline", "
 """The packages that stories need; with the files beside them, none needs NumPy."""
 EXERCISES = ("cache", "exercises", "replay")
 """What the exercises need besides."""
-LEFT_OUT = {"js", "cells", "__pycache__", "grading", "bundle.mjs", "film.txt"}
+LEFT_OUT = {"js", "cells", "__pycache__", "grading", "bundle.mjs", "film.txt", "films.txt"}
 """What no page needs: the sources of the player's script, kernels, the grading of a class."""
 LICENCE = """\
 Pyodide {version} and CPython {python}, as the npm package pyodide has them. Pyodide is under the
