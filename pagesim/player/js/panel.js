@@ -131,7 +131,11 @@ export class Panel {
         ]
       : [];
     return [
-      bar(...this.steps.nodes, html("label", {}, "step ", this.number, ` of ${run.steps}`)),
+      bar(
+        ...this.steps.nodes,
+        html("label", {}, "step ", this.number, ` of ${run.steps}`),
+        fullScreenButton(player.root),
+      ),
       bar(
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
         ...steps,
@@ -147,7 +151,6 @@ export class Panel {
           button("search-prev", "\u25c0", "previous match", () => player.find(-1)),
           button("search-next", "\u25b6", "next match", () => player.find(1)),
         ),
-        fullScreenButton(player.root),
       ),
     ];
   }
