@@ -17,7 +17,7 @@ STRIP = 25  # a block as a row of slots
 LINE = 24  # a table drawn in a line
 MAX_HEIGHT = 430
 MANY = 20
-"""More sequences than this cannot be told apart by their colours, in the player as well (js/model.js)."""
+"""More sequences cannot be told apart by their colours: in the player too (js/model.js)."""
 
 
 class Still:

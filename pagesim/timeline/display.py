@@ -11,7 +11,7 @@ from pagesim.player.notebook import notebook_html
 from pagesim.player.page import page
 from pagesim.player.static_svg import static_svg
 from pagesim.timeline import file
-from pagesim.timeline.events import Event
+from pagesim.timeline.events import Effect, Event, Opened, TableChange, Tokens
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.questions import check_text
@@ -72,7 +72,8 @@ def still_picture(run: Run) -> str:
 
 def concerned(event: Event) -> set[Name]:
     """The tables and sequences that an event is about."""
-    rows = (*event.opened, *event.tokens, *event.tables, *event.effects)
+    rows: list[Opened | Tokens | TableChange | Effect]
+    rows = [*event.opened, *event.tokens, *event.tables, *event.effects]
     names = {event.subject, *event.closed, *(row.table for row in rows)}
     return {name for name in names if name is not None}
 
