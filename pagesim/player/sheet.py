@@ -6,7 +6,7 @@ from html import escape
 
 from pagesim.player.colors import PATTERNS
 
-INK, MUTED, PAPER, HELD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9"
+INK, MUTED, PAPER, HELD, CROWD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9", "#8E95A3"
 HATCH = "url(#cpu)"
 BOLD = 'font-weight="bold"'
 QUIET = f'fill="{MUTED}"'

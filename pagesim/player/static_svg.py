@@ -5,9 +5,11 @@ sequence with its name beside it, words in the physical blocks, hatch = CPU or r
 and a count = shared, corners = cached and computed.
 """
 
+from collections.abc import Collection
 from textwrap import wrap
 
 from pagesim.files.jsonl import JsonObject
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import words_of
 from pagesim.player.sheet import BOLD
@@ -19,14 +21,17 @@ from pagesim.player.still_small import LEFT, draw_boxes, draw_lines
 from pagesim.player.still_tier import draw_pools
 
 
-def static_svg(header: JsonObject, state: JsonObject, caption: str) -> str:
+def static_svg(
+    header: JsonObject, state: JsonObject, caption: str, concerned: Collection[Name] = ()
+) -> str:
     """An SVG document of ``state`` (the format's, see ``FORMAT.md``) under a caption.
 
     ``header`` gives the sizes and the tokens' labels. A large cache is shown without words: at most
-    16 sequences with 8 blocks each, the rest is counted.
+    16 sequences with 8 blocks each, the rest is counted. Of many sequences only those in
+    ``concerned`` have colours.
     """
     cache = CacheView.of(header, state)
-    still = Still(cache)
+    still = Still(cache, concerned)
     for place, line in enumerate(wrap(caption, 112, max_lines=2, placeholder=" \u2026")):
         still.sheet.text(MARGIN, MARGIN + 12 + place * 16, line, look=BOLD)
     if cache.groups:

@@ -1,12 +1,14 @@
 """What the parts of a still picture share: the state, the sheet, and a block with its signs."""
 
+from collections.abc import Collection
+
 from pagesim.journal.effects import Name
 from pagesim.journal.state import WINDOW
 from pagesim.player.cache_view import CacheView
-from pagesim.player.colors import color_of, pattern_of
+from pagesim.player.colors import OKABE_ITO, color_of, pattern_of
 from pagesim.player.describe import name_text
 from pagesim.player.groups import Group
-from pagesim.player.sheet import BOLD, HATCH, HELD, INK, PAPER, Look, Sheet
+from pagesim.player.sheet import BOLD, CROWD, HATCH, HELD, INK, PAPER, Look, Sheet
 
 WIDTH, MARGIN, TOP = 880, 12, 86
 ROW, NAME, GAP, SLOT = 18, 21, 10, 46  # a table drawn in full
@@ -14,12 +16,14 @@ TABLE = MARGIN + 18 + 4 * SLOT + 16
 STRIP = 25  # a block as a row of slots
 LINE = 24  # a table drawn in a line
 MAX_HEIGHT = 430
+MANY = 20
+"""More sequences cannot be told apart by their colours: in the player too (js/model.js)."""
 
 
 class Still:
     """A state, and the sheet on which it is drawn."""
 
-    def __init__(self, cache: CacheView) -> None:
+    def __init__(self, cache: CacheView, concerned: Collection[Name] = ()) -> None:
         self.cache, self.state, self.sheet = cache, cache.state, Sheet()
         self.size, self.tier = cache.block_size, cache.tier
         (first, self.gpu), *others = self.state.pools.items() or [("", 0)]
@@ -32,6 +36,9 @@ class Still:
         letters = [len(group.letter) for group in cache.groups]
         self.frame = 10 + 8 * max(letters, default=0)  # the frame of a group's letter
         self.rows = next(iter(self.state.lists), None) in self.state.sorted_lists
+        near = {cache.owner(name) for name in concerned}
+        is_crowd = not self.rows and len(set(cache.places.values())) > MANY
+        self.near = (near if len(near) <= len(OKABE_ITO) else set()) if is_crowd else None
 
     @property
     def in_full(self) -> bool:
@@ -58,6 +65,8 @@ class Still:
         size = self.cache.size_of(block)
         part = 1.0 if block in self.cached else self.cache.fill.get(block, 0) / size
         owners = [self.looks[name] for name in names[:6]] or [(HELD, "")]
+        if names and not any(self.is_near(name) for name in names):
+            owners = [(CROWD, "")]
         if self.tier and (job := self.tier.pending.get(block)):
             sheet.path(f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z",
                        f'fill="{self.look_of(job.request)[0]}" fill-opacity="0.35"', 0)  # fmt: skip
@@ -83,6 +92,10 @@ class Still:
             sheet.corner(x + w, y, low=False)
         if h >= 16 and block in self.state.computed:
             sheet.corner(x + w, y + h, low=True)
+
+    def is_near(self, name: Name) -> bool:
+        """Whether a sequence has its colour: of many only those that the step concerns."""
+        return self.near is None or self.cache.owner(name) in self.near
 
     def look_of(self, request: Name) -> Look:
         """How the first sequence of a request is painted."""

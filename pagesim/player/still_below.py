@@ -5,7 +5,7 @@ from itertools import groupby
 
 from pagesim.journal.effects import Name
 from pagesim.player.describe import counted, name_text, request_text
-from pagesim.player.sheet import BOLD, HATCH, HELD, INK, QUIET, short
+from pagesim.player.sheet import BOLD, CROWD, HATCH, HELD, INK, QUIET, short
 from pagesim.player.still import MARGIN, WIDTH, Still
 from pagesim.player.tiers import in_order
 
@@ -83,6 +83,7 @@ def draw_legend(still: Still, y: float) -> float:
         entries += ["hatched: being copied there"]
     elif still.pools[1][1]:
         entries += [f"hatched: {still.pools[1][0]}"]
+    entries += ["dark grey: the other sequences"] if still.near is not None else []
     if still.state.caching:
         entries += ["upper corner: cached", "grey: cached, unused"]
     entries += ["lower corner: computed"] if still.state.computed else []
@@ -105,8 +106,8 @@ def _sign(still: Still, sign: str, x: float, y: float) -> None:
     sheet = still.sheet
     if sign in ("fill", "hatched"):
         sheet.rect(x, y + 5, 13, 7, HELD)
-    if sign == "grey":
-        sheet.rect(x, y, 13, 12, HELD)
+    if sign.endswith("grey"):
+        sheet.rect(x, y, 13, 12, HELD if sign == "grey" else CROWD)
     if sign == "hatched":
         sheet.rect(x, y + 5, 13, 7, HATCH)
     sheet.rect(x, y, 13, 12, edge=2.4 if sign == "thick" else 0.9)

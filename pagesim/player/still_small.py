@@ -1,7 +1,5 @@
 """A large cache in a still picture, without words: a line for a sequence, a cell for a block."""
 
-from itertools import islice
-
 from pagesim.player.describe import name_text
 from pagesim.player.sheet import BOLD, HALO, QUIET, short
 from pagesim.player.still import LINE, MARGIN, MAX_HEIGHT, TOP, WIDTH, Still
@@ -19,7 +17,10 @@ def draw_lines(still: Still) -> float:
     sheet.text(MARGIN + 108, TOP - 12, "tokens", look=QUIET, anchor="end")
     column = "row of slots" if still.rows else "block table"
     sheet.text(MARGIN + 114, TOP - 12, column, look=QUIET)
-    for name, table in islice(still.cache.tables.items(), MAX_LINES):
+    tables = still.cache.tables
+    late = [name for name in [*tables][MAX_LINES:] if still.near and still.is_near(name)]
+    for name in [*tables][: MAX_LINES - len(late)] + late:
+        table = tables[name]
         ids = table.block_ids
         sheet.paint(MARGIN, y, 11, 13, still.looks[name])
         sheet.rect(MARGIN, y, 11, 13, edge=0.9)
@@ -35,7 +36,7 @@ def draw_lines(still: Still) -> float:
         if len(ids) > MAX_CHIPS and not still.rows:
             sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
         y += LINE
-    if (more := len(still.cache.tables) - MAX_LINES) > 0:
+    if (more := len(tables) - MAX_LINES) > 0:
         sheet.text(MARGIN, y + 11, f"and {more} more", look=QUIET)
         y += LINE
     return y

@@ -5,12 +5,13 @@ from typing import Protocol, overload
 
 from pagesim.files import replacing
 from pagesim.files.jsonl import Json
+from pagesim.journal.effects import Name
 from pagesim.player.describe import describe
 from pagesim.player.notebook import notebook_html
 from pagesim.player.page import page
 from pagesim.player.static_svg import static_svg
 from pagesim.timeline import file
-from pagesim.timeline.events import Event
+from pagesim.timeline.events import Effect, Event, Opened, TableChange, Tokens
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.questions import check_text
@@ -63,8 +64,18 @@ def still_picture(run: Run) -> str:
     last = range(len(shown), max(len(shown) - 100, 0), -1)
     busy = (at for at in last if shown.at(at).tables)
     step = next(busy, len(shown)) if shown.notes.opens is None else shown.notes.opens
-    caption = shown[step - 1].caption if step else "Nothing has happened yet."
-    return static_svg(head, state_as_dict(shown.at(step)), caption)
+    state = state_as_dict(shown.at(step))
+    if not step:
+        return static_svg(head, state, "Nothing has happened yet.")
+    return static_svg(head, state, shown[step - 1].caption, concerned(shown[step - 1]))
+
+
+def concerned(event: Event) -> set[Name]:
+    """The tables and sequences that an event is about."""
+    rows: list[Opened | Tokens | TableChange | Effect]
+    rows = [*event.opened, *event.tokens, *event.tables, *event.effects]
+    names = {event.subject, *event.closed, *(row.table for row in rows)}
+    return {name for name in names if name is not None}
 
 
 def described(run: Run) -> str:

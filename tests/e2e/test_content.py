@@ -26,6 +26,15 @@ def test_physical_blocks_hold_the_words(page: Page) -> None:
     assert page.look("words", 1) == ["1", "years", "ago", "our", "s1 s2"], "before the last words"
 
 
+def test_a_word_too_wide_loses_its_end_and_a_number_is_left_out(page: Page) -> None:
+    page.size(1000, 800)
+    page.show(told("a incomprehensibilities 12345678901234"), 1)
+    _, short, cut, owner = page.look("words", 0)
+    assert (short, owner) == ("a", "s0")
+    assert "incomprehensibilities".startswith(cut.removesuffix("\u2026")) and 2 < len(cut) < 20
+    assert page.text(".ps-stage").count(cut) == 2, "in the pool and in the row alike"
+
+
 def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page) -> None:
     run = scenes.small()
     page.show(run)
@@ -86,6 +95,13 @@ def test_contiguous_memory_is_a_strip(page: Page) -> None:
     reserved = sum(page.js(wide, ".memory .reserved")) / unit
     tables = run.at(10).tables.values()
     assert abs(reserved - sum(len(t.block_ids) - len(t.token_ids) for t in tables)) < 0.1
+
+
+def test_a_thin_row_has_its_name_above_itself(page: Page) -> None:
+    page.size(1000, 800)
+    page.show(rows(pool=2048, longest=500), 6)
+    names, bars = page.look("boxes", ".memory text.strong"), page.look("boxes", ".ps-cell.stretch")
+    assert names and all(name["bottom"] <= bars[i]["top"] + 2 for i, name in enumerate(names))
 
 
 def test_a_row_of_larger_units_counts_slots_as_well(page: Page) -> None:
@@ -166,6 +182,9 @@ def test_a_projector_gets_the_picture_and_a_subtitle(page: Page) -> None:
     assert stage["bottom"] <= said["top"] + 1 and said["bottom"] <= page.js("return innerHeight")
     font = "return getComputedStyle(document.querySelector('.ps-caption')).fontSize"
     assert page.js(font) == "28px"
+    assert len({bar["top"] for bar in page.look("boxes", ".pagesim-player > .ps-bar")}) == 1, (
+        "one row of controls"
+    )
 
 
 def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> None:
@@ -214,7 +233,7 @@ def test_from_a_word_to_its_bytes(page: Page) -> None:
 
 
 def test_a_printed_step_has_no_controls(page: Page) -> None:
-    page.show(scenes.small(), 4)
+    page.show(scenes.scheduled(), 12)
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not any(control.is_displayed() for control in page.all("button, input"))
     assert page.one(".ps-stage").is_displayed() and page.one(".ps-caption").is_displayed()

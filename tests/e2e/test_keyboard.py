@@ -35,13 +35,21 @@ def test_a_pool_without_blocks_is_no_group(page: Page) -> None:
     assert page.js(groups) == ["GPU pool"]
 
 
+EDGE = "return getComputedStyle(document.querySelector('.ps-said')).borderLeftColor"
+
+
 def test_two_tabs_lead_to_the_picture(page: Page) -> None:
     page.show(scenes.small(), 4)
+    (stage,), bare = page.look("boxes", ".ps-stage"), page.js(EDGE)
     page.js("document.querySelector('.pagesim-player').focus()")
     page.key("TAB")
     assert page.js("return document.activeElement.dataset.action") == "picture"
+    assert page.look("boxes", ".ps-stage") == [stage], "it pushes nothing away"
+    assert page.js(EDGE) == bare
     page.key("ENTER", '[data-action="picture"]')
     assert page.js("return document.activeElement === document.querySelector('.finger')")
+    page.key("ESCAPE", ".finger")
+    assert page.js(EDGE) != bare, "the focus is seen where the steps are told"
 
 
 WALK = """

@@ -18,10 +18,10 @@ WIDTHS = {400: 860, 640: 800, 760: 800, 1000: 640, 1400: 900, 1920: 1080}
 STATES = 200
 
 
-def rows(unit: int = 1) -> pagesim.Timeline:
+def rows(unit: int = 1, pool: int = 80, longest: int = 20) -> pagesim.Timeline:
     """Contiguous memory: five requests, each in a row for the longest answer."""
     requests = [pagesim.workload.Request(f"r{i}", 0.0, 6 + i, 5 + 2 * i) for i in range(5)]
-    return record_max(requests, pool=80, max_model_len=20, unit=unit).timeline
+    return record_max(requests, pool=pool, max_model_len=longest, unit=unit).timeline
 
 
 def of_one_slot() -> pagesim.Timeline:
@@ -97,6 +97,13 @@ def test_on_a_phone_the_words_are_readable(page: Page) -> None:
         assert page.look("smallestText") >= 12, name
         wide = page.js("return document.documentElement.scrollWidth")
         assert wide <= 400, name
+        lines = [*page.look("boxes", ".ps-told"), *page.look("boxes", ".ps-share")]
+        assert len({round(line["left"]) for line in lines}) == 1, name
+        bars, (said,) = (
+            page.look("boxes", ".pagesim-player > .ps-bar"),
+            page.look("boxes", ".ps-said"),
+        )
+        assert said["top"] - bars[0]["top"] < 170, (name, "at most five rows of controls")
 
 
 @pytest.mark.parametrize("width", [360, 480, 600, 620, 768, 900, 1000, 1050, 1240, 1280, 1920])

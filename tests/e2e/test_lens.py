@@ -137,6 +137,7 @@ def test_by_the_keyboard(page: Page) -> None:
     assert not page.js(OPEN)
     page.key("ENTER", '[data-block="2"] .edge')
     assert page.js(OPEN) and page.js(FOCUS) == "ps-lens"
+    assert page.text(".ps-detail").startswith("Block 2")
     name = page.one(".ps-lens").get_attribute("aria-label")
     assert "years" in str(name)
     for key, ahead, position, name in (

@@ -10,10 +10,12 @@ import pytest
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
+from pagesim.player.sheet import CROWD
 from pagesim.player.static_svg import static_svg
 from pagesim.player.still import Still
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
+from tests.e2e.test_more import crowd
 from tests.player import samples, tiered
 from tests.timeline.scenes import told
 
@@ -106,6 +108,24 @@ def test_contiguous_memory_is_a_strip() -> None:
     ]  # fmt: skip
     gaps = [b[0] - a[0] - a[2] for a, b in pairwise(boxes) if a[1] == b[1]]
     assert len(boxes) == sum(state.pools.values()) and set(gaps) == {0}
+
+
+def test_of_many_sequences_only_those_of_the_step_have_colours() -> None:
+    run = crowd()
+    root = ElementTree.fromstring(still_picture(run.annotate(opens=40)))
+    fills = {COLORS[place % 7]: 0 for place in range(40)}
+    swatch = "h11v13h-11z"
+    for node in root.iter(f"{SVG}path"):
+        if (fill := node.get("fill")) in fills:
+            fills[fill] += node.attrib["d"].count("M") - node.attrib["d"].count(swatch)
+    (table,) = (table for name, table in run.at(40).tables.items() if name == 39)
+    own = 2 * len(
+        table.block_ids
+    )  # in the pool, and in the table, which is drawn though it is late
+    assert fills == {color: own * (color == COLORS[39 % 7]) for color in fills}
+    assert paths(root, fill=CROWD) > len(run.at(40).tables) and "s39" in texts(root)
+    few = ElementTree.fromstring(still_picture(run[:20]))
+    assert paths(few, fill=CROWD) == 0, "twenty are told apart"
 
 
 def test_a_word_too_wide_is_squeezed_and_a_longer_one_left_out() -> None:

@@ -325,10 +325,8 @@ export class Cells {
   /** A strip: the id before it, a word in each slot, the owners after it.
    * @param {State} state @param {Owner[]} owners @param {Face} look */
   strip(cell, state, owners, look) {
-    const {
-        fits,
-        cell: { w, h, owners: behind },
-      } = this.stage.layout,
+    const { cut, fits, cell: place } = this.stage.layout,
+      { w, h, owners: behind } = place,
       { id } = cell,
       { refs, after } = look,
       slot = w / look.size;
@@ -347,12 +345,12 @@ export class Cells {
     for (let i = 0; i < look.size && !look.group?.state; i++) {
       const number = `${id * state.blockSize + i}`,
         word = look.slots ? number : look.words[i];
-      const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
-      if (size === null) continue;
+      const [shown, size] = cut(look.isNull ? "" : `${word ?? ""}`, slot - 2);
+      if (!shown) continue;
       const plain = look.slots ? i >= look.fill : false;
       const own = owners.length === 1 && id < state.numGpu && !plain && !this.stage.near ? owners[0].ink : "halo",
         ink = look.lit.length ? inkOn(look.lit[i], own) : own;
-      this.put(cell, (i + 0.5) * slot, middle, `word mid ${plain ? "muted" : ink}${size}`, word);
+      this.put(cell, (i + 0.5) * slot, middle, `word mid ${plain ? "muted" : ink}${size}`, shown);
     }
     const names = namesOf(owners, look),
       times = `\u00d7${refs}`,

@@ -271,7 +271,7 @@ export class Player {
       found = word && follow(this.state, word),
       lines = found && hit?.word ? noteOf(this.state, this.run.events[this.step - 1], found, this.label) : [];
     this.stage.trace(found);
-    const at = found && this.word && this.stage.cells.at[found.block];
+    const at = found && lines.length && this.word && this.stage.cells.at[found.block];
     if (at) {
       const { left, bottom } = at.g.getBoundingClientRect();
       this.pointer = { x: left, y: bottom - 12 };

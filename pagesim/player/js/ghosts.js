@@ -218,8 +218,8 @@ export class Ghosts {
   /** @param {Box} box */
   drop(box, word, name, part) {
     const { color, ink } = this.stage.run.look(name),
-      fit = this.stage.layout.fits(word, box[2] - 2),
-      card = this.card(box, fit === null ? "" : word, `word mid ${ink}${fit}`, color);
+      [text, size] = this.stage.layout.cut(word, box[2] - 2),
+      card = this.card(box, text, `word mid ${ink}${size}`, color);
     this.run(card, { transform: ["translateY(-9px)", "none"], opacity: [0, 1] }, this.late(part));
     if (this.back) this.hole(box);
   }

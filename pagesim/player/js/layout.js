@@ -2,6 +2,7 @@
 // nothing jumps from step to step.
 
 import { filmOf } from "./programs.js";
+import { short } from "./text.js";
 
 export const WIDE = 1000,
   NARROW = 400; // a page that is drawn larger, and a phone held upright: else one unit is a pixel
@@ -138,6 +139,16 @@ const fits = (narrow, several, far) => (text, width) => {
   const [normal, tiny] = narrow ? [12.4, 12.4] : several ? [11.4, 11.4] : far ? [11, 9] : [11, 11],
     wide = widthOf(text);
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
+};
+
+/** A word as it fits a width, without its end where need be, and its size; a number stays whole or away, for its
+ * beginning is another number. */
+const cut = (fit) => (text, width) => {
+  for (let most = text.length, least = /\d/.test(text) ? most : Math.min(most, 3); most >= least; most--) {
+    const size = fit(short(text, most), width);
+    if (size !== null) return [short(text, most), size];
+  }
+  return ["", ""];
 };
 
 /** The room for a tree with so many chains. */
@@ -279,6 +290,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const heading = per ? BELOW - cell.gy : 0,
     body = Math.max(tables, bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0), 100);
+  const fit = fits(narrow, several || per > 0, far);
   return {
     width,
     narrow,
@@ -310,6 +322,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     lanes: several ? lanesOf(run, left, narrow) : { x: 0, unit: 0, room: 0 },
     em: narrow ? 7.4 : several || per || !far ? 6.4 : 5.6, // the width of a letter of the legend
     far,
-    fits: fits(narrow, several || per > 0, far),
+    fits: fit,
+    cut: cut(fit),
   };
 }

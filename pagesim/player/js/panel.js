@@ -134,14 +134,16 @@ export class Panel {
       bar(
         ...this.steps.nodes,
         html("label", {}, "step ", this.number, ` of ${run.steps}`),
-        html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
+        fullScreenButton(player.root),
       ),
       bar(
+        html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
         ...steps,
         predict.button,
-        predict.score,
         this.slotsButton,
+        predict.score,
         html("span", { class: "ps-space" }),
+        this.message,
         html(
           "span",
           { class: "ps-group" },
@@ -149,8 +151,6 @@ export class Panel {
           button("search-prev", "\u25c0", "previous match", () => player.find(-1)),
           button("search-next", "\u25b6", "next match", () => player.find(1)),
         ),
-        this.message,
-        fullScreenButton(player.root),
       ),
     ];
   }

@@ -65,7 +65,7 @@ export class Rows {
         known = { role: "button", "aria-label": called, tabindex: this.requests.used ? -1 : 0, "data-block": from };
       this.requests.next({ d: field.outline(from, to), class: `${dim}ps-cell stretch`, ...known }, { seq: name });
       if (text.length * 7 < Math.min(ids.length, columns - (from % columns)) * w) {
-        layer.text(x + 4, y + h / 2 + 4, text, `${dim}strong halo`);
+        layer.text(x + 4, y + (h < 16 ? -2.5 : h / 2 + 4), text, `${dim}strong halo`); // a thin row has it above
       }
     }
     layer.done();

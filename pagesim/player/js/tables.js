@@ -106,9 +106,8 @@ function tablesInFull(stage, state, event, changed, view) {
         const word = { block: id, word: { name: table.name, position: k * size + i } };
         layer.rect(x + i * slot, y, slot, ROW, "", "transparent", word);
         const at = k * size + i,
-          text = at < table.known ? stage.label(table.tokens[at]) : "?";
-        const sized = stage.layout.fits(text, slot - 2);
-        if (sized === null) continue;
+          [text, sized] = stage.layout.cut(at < table.known ? stage.label(table.tokens[at]) : "?", slot - 2);
+        if (!text) continue;
         if (hatched) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
         else {
           const on = stage.lit.size ? inkOn(part(i), ink) : ink;
@@ -253,10 +252,9 @@ function slots(stage, state, event, view, y) {
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
     const known = k * size + i < table.known,
       token = known ? stage.label(table.tokens[k * size + i]) : "?";
-    const text = filled ? token : "",
-      sized = stage.layout.fits(text, width - 2);
+    const [text, sized] = stage.layout.cut(filled ? token : "", width - 2);
     const word = filled ? { ...pick, word: { name, position: k * size + i } } : pick;
-    if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
+    if (text) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
     layer.rect(x, top, width, ROW, "", "transparent", word);
   }
 }
