@@ -1,5 +1,5 @@
 // Two runs of the same requests on the same memory, by one clock: who runs, what is written, what is
-// held and still empty, who has finished.
+// held but empty, who has finished.
 
 import { Axis, CALLS, SECONDS, inWords } from "./axis.js";
 import { Course } from "./course.js";
