@@ -13,6 +13,7 @@ from pagesim.player.static_svg import static_svg
 from pagesim.timeline import file
 from pagesim.timeline.events import Effect, Event, Opened, TableChange, Tokens
 from pagesim.timeline.file import header, packed
+from pagesim.timeline.gist import gist
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.questions import check_text
 
@@ -47,7 +48,7 @@ def notebook_output(run: Run, title: str | None = None) -> str:
 
 def packed_for_player(run: Run, title: str | None, **extras: Json) -> tuple[bytes, str]:
     """The file for the player, and its title; ``extras`` are more keys of its header."""
-    own = run.notes.title or "What happened to the pages"
+    own = run.notes.title or gist(run)
     title = check_text("title", title or own)
     if len(run) > MAX_EVENTS:
         which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"

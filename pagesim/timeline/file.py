@@ -12,6 +12,7 @@ from pagesim.files import replacing
 from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name
 from pagesim.timeline.asked import Asked
+from pagesim.timeline.events import Entry
 from pagesim.timeline.header import (
     FORMAT,
     LINKED,
@@ -41,6 +42,8 @@ class Run(Steps, Protocol):
     def sequences(self) -> list[Name]: ...
 
     def lines(self) -> Iterator[str]: ...
+
+    def entries(self) -> Iterator[Entry]: ...
 
 
 def save(run: Run, path: str | PathLike[str]) -> None:

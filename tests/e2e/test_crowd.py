@@ -23,6 +23,10 @@ return [...document.querySelectorAll('.ps-curve .runs')].map((lane) => lane.getA
 MAPS = """
 return [...document.querySelectorAll('.ps-pool .share-kept')].map((p) => p.getAttribute('fill'))
 """
+CHIPS = """
+return [...document.querySelectorAll('.ps-stage .under rect[width="11"][height="16"]')]
+  .map((chip) => chip.getAttribute('fill')).filter((fill) => !fill.startsWith('url'));
+"""
 NAMES = "return [...document.querySelectorAll('.ps-curve text.end')].map((t) => t.textContent)"
 
 
@@ -65,6 +69,25 @@ def test_who_is_pointed_at_or_followed_has_its_colour(page: Page) -> None:
     page.key("ESCAPE")
     page.look("pointAt", page.one(".ps-stage .heading"), None, 5)
     assert colored(page, run) == {STEP}
+
+
+def test_who_waits_and_runs_is_as_grey_as_the_pool(page: Page) -> None:
+    """A colour in a queue that no block has would say nothing."""
+    run = served(pool=2048, count=30)
+    page.show(run, run.find(kind="append_slots")[40] + 1)
+    fills = page.js(CHIPS)
+    assert len(fills) > 10
+    assert sum(fill != "var(--crowd)" for fill in fills) == 1, "who writes"
+
+
+def test_how_it_stands_comes_first_and_a_phone_shows_the_whole_pool(page: Page) -> None:
+    page.size(400, 860)
+    page.show(served(pool=4096, count=30), 60)
+    (told,), (picture,) = (page.look("boxes", css) for css in (".ps-told", ".ps-picture"))
+    assert told["bottom"] - told["top"] > 20 and told["bottom"] <= picture["top"]
+    cells = page.look("boxes", ".ps-cell .edge")
+    assert len(cells) == 256
+    assert cells[-1]["bottom"] - cells[0]["top"] < 400
 
 
 def test_few_sequences_have_all_their_colours(page: Page) -> None:

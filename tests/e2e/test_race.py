@@ -14,6 +14,14 @@ from tests.e2e.test_speed import SLACK
 from tests.e2e.test_when import served
 
 STEP_MS = 4
+# The places at which the requests of one side end, and where its marks for the other side are.
+ENDS = """
+return [...document.querySelectorAll('.ps-race .ps-curve')[arguments[0]].querySelectorAll('.done')]
+  .map((node) => +node.getAttribute('cx'));"""
+RINGS = """
+const marks = document.querySelectorAll('.ps-race .ps-curve')[arguments[0]];
+const ring = marks.querySelector('.chunk:not(.absent)').getAttribute('d');
+return [...ring.matchAll(/M([\\d.]+)/g)].map(([, x]) => +x + 3);"""
 
 
 def pair(left: str = "max", right: str = "paged", **more: Any) -> pagesim.timeline.pair.Compared:
@@ -22,9 +30,12 @@ def pair(left: str = "max", right: str = "paged", **more: Any) -> pagesim.timeli
 
 def test_it_says_what_is_seen(page: Page) -> None:
     shown(page, pair())
-    said = page.one(".ps-race h1").text
-    for words in ("9 requests", "256 tokens", "Left: One", "Right: Other", "reserves", "16 tokens"):
-        assert words in said
+    for count in ("9 requests", "256 tokens"):
+        assert count in page.one(".ps-race h1").text
+    sides = [side.text for side in page.all(".ps-side")]
+    for title, words, said in zip(("One", "Other"), ("reserves", "16 tokens"), sides, strict=True):
+        assert title in said and words in said
+        assert words not in page.one(".ps-race h1").text, "it is not the same in both"
     top = page.look("boxes", ".ps-race h1")[0]["bottom"]
     assert all(bar["top"] > top for bar in page.look("boxes", ".pagesim-pair > .ps-bar"))
     (bar,) = page.look("boxes", ".pagesim-pair > .ps-bar")
@@ -44,17 +55,42 @@ def test_both_are_shown_at_one_time(page: Page) -> None:
         for run, clock, said in zip(both.runs, clocks, lines, strict=True):
             done = sum(end <= times[step] for end in clock)
             if done == len(clock):
-                assert said == f"all 9 finished at {clock[-1]:.2f} s"
+                assert said.splitlines()[0] == f"all 9 finished at {clock[-1]:.2f} s"
                 continue
             at = run.find(kind="schedule")[done - 1] + 1 if done else 0
             state = run.at(at)
             tokens = sum(
                 min(t.num_slots, len(t.block_ids) * state.block_size) for t in state.tables.values()
             )
-            assert said.startswith(f"{len(state.queues.running)} at once"), step
+            assert said.startswith(f"{len(state.queues.running)} running"), step
             assert f" {100 * tokens / 256:.0f} % written" in said.replace("\n", " "), step
         cursors = [node.get_attribute("cx") for node in page.all(".ps-race .knob")]
         assert float(cursors[0] or 0) == pytest.approx(float(cursors[1] or 1), abs=0.2)
+
+
+def test_it_shows_what_v1_keeps_and_where_a_request_ends_later(page: Page) -> None:
+    both = pair("paged", "v1", pool=256)
+    shown(page, both)
+    manners = [words.text for words in page.all(".ps-manner")]
+    assert "16 tokens" in page.one(".ps-race h1").text and "16 tokens" not in "".join(manners)
+    assert manners[0] != manners[1], "the difference stands beside each"
+    ends = [page.js(ENDS, number) for number in (0, 1)]
+    rings = [page.js(RINGS, number) for number in (0, 1)]
+    for own, other, found in zip(ends, ends[::-1], rings, strict=True):
+        assert found == pytest.approx(
+            [b for a, b in zip(own, other, strict=True) if b - a > 8], abs=1
+        )
+    assert any(rings)
+    page.js("pagesimPair.goto(pagesimPair.steps)")
+    state = both.runs[1].at(-1)
+    idle = sum(not state.ref_counts.get(block) for block in state.cached)
+    assert idle > 0
+    share = 100 * idle / (state.num_gpu_blocks - 1)
+    scores = [score.text for score in page.all(".ps-score-line")]
+    assert "cached" not in scores[0]
+    assert f"{share:.0f} % cached" in scores[1]
+    seen = page.js("return document.querySelector('.ps-pool .idle').getAttribute('d')")
+    assert seen.count("M") == idle
 
 
 @pytest.mark.parametrize(("left", "right"), [("max", "paged"), ("paged", "v1"), ("max", "oracle")])
@@ -135,8 +171,9 @@ def test_it_fits(page: Page, width: int) -> None:
     both = pair(count=30)
     shown(page, both, width)
     assert page.js("return document.documentElement.scrollWidth") <= width
-    said = page.one(".ps-race h1").text
-    assert ("Above:" in said, "Left:" in said) == (width < 788, width >= 788)
+    pools, courses = (page.look("boxes", css) for css in (".ps-pool", ".ps-race .ps-curve"))
+    assert (pools[0]["bottom"] <= pools[1]["top"]) == (width < 788)
+    assert max(pool["bottom"] for pool in pools) <= courses[0]["top"], "both memories come first"
     sizes = page.js("""
         return [...document.querySelectorAll('.ps-race text, .ps-race :is(h1, h2, span, b)')]
           .map((node) => {

@@ -203,6 +203,11 @@ RACE = """
 const other = new player.Run(player.parse(given.other));
 return player.isRace([run, other]);
 """
+MANNER = "return player.manner(run);"
+WINS = """
+const other = new player.Run(player.parse(given.other));
+return player.verdict([run, other], ["A", "B"]);
+"""
 SCORES = "return given.steps.map((i) => player.scoreOf(run, i));"
 
 
@@ -237,6 +242,36 @@ def test_what_is_a_race(node: Any) -> None:
         (forked(), False),
     ):
         assert node(RACE, one, other=text_of(other)) is answer
-    said = node("return player.manner(run);", served("max", 64))
-    assert "reserves" in said and node("return player.manner(run);", one) != said
-    assert "reserves" not in node("return player.manner(run);", served("token"))
+    ways = {name: node(MANNER, served(name)) for name in ("max", "token", "paged", "v1")}
+    assert len({takes for takes, _ in ways.values()}) == 3
+    assert ways["paged"][0] == ways["v1"][0] and ways["paged"][1] != ways["v1"][1]
+
+
+def test_who_wins_a_race(node: Any) -> None:
+    """With all requests; else, where both end together, with one of them on average."""
+    paged, region = served("paged", 64, block_size=4), served("max", 64)
+    ends = [run.notes.clock[-1] for run in (paged, region)]
+    sooner = f" {100 * (1 - min(ends) / max(ends)):.0f} % "
+    for runs in ((paged, region), (region, paged)):
+        said = node(WINS, runs[0], other=text_of(runs[1]))
+        assert sooner in said
+        assert said.startswith(
+            "AB"[runs.index(paged)] if ends[0] < ends[1] else "AB"[runs.index(region)]
+        )
+    assert "%" not in node(WINS, paged, other=text_of(paged))
+    unfinished = node(WINS, paged[: len(paged) // 2], other=text_of(paged[: len(paged) // 2]))
+    assert "%" not in unfinished
+
+
+def test_who_wins_where_both_end_together(node: Any) -> None:
+    """Then one request counts: when it ends on average, in calls of schedule()."""
+    code = """
+    const lives = (ends) => ({ alive: [], served: ends.map((ended, name) => ({ name, ended })) });
+    const made = (ends) => (
+      { clock: [], schedules: [...Array(9).keys()], steps: 9, header: {}, lives: lives(ends) });
+    return given.ends.map((both) => player.verdict(both.map(made), ["A", "B"]));
+    """
+    said = node(code, ends=[[[9, 9], [5, 9]], [[3, 9], [9, 9]], [[4, 9], [9, 4]]])
+    assert [said[0][0], said[1][0]] == ["B", "A"]
+    assert f" {100 * 2 / 9:.0f} % " in said[0] and f" {100 * 3 / 9:.0f} % " in said[1]
+    assert "%" not in said[2]

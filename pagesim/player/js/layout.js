@@ -34,7 +34,7 @@ const STAGE = 462,
 const MANY = 1024, // more blocks have no cells of their own
   CALLOUT = 26; // from the picture of a large pool to the part with cells
 const TALL = 900,
-  LINKED = 360; // a phone scrolls; beside another run, both are to be seen
+  LINKED = 360; // a phone scrolls; beside another run both are to be seen, of a crowd the whole
 
 // Sizes of a cell, largest first: width, height, gaps; the texts that fit.
 const CELLS = [
@@ -203,7 +203,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const { header } = run,
     far = width === WIDE,
     narrow = asked || width < (linked ? LINKED_PHONE : PHONE),
-    tall = linked ? LINKED : TALL,
+    tall = linked || run.isCrowd ? LINKED : TALL,
     greatest = (of) => Math.max(of(run), of(other));
   const most = Object.fromEntries(Object.keys(run.most).map((key) => [key, greatest((one) => one.most[key])]));
   const gpu = greatest((one) => one.header.num_gpu_blocks),

@@ -3,18 +3,6 @@
 const ALONE = new Set(["take", "free", "evict", "cache", "computed", "lookup", "begin", "end", "null"]);
 const LOST = /ignore|abort/; // events by which a request leaves without its output
 
-/** The last of some rows that begin with a step, not later than a step; undefined if there is none. */
-function lastBy(rows, step) {
-  let low = 0,
-    high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rows[middle][0] <= step) low = middle + 1;
-    else high = middle;
-  }
-  return rows[low - 1];
-}
-
 /** Notes every step of a run, once, as it is read. */
 export class Lives {
   constructor() {
@@ -97,7 +85,7 @@ export class Lives {
 
   /** Where a request is at a step: the name of its queue, or null. */
   queueAt(name, step) {
-    const span = lastBy(this.lines.get(name)?.spans ?? [], step);
+    const span = this.lines.get(name)?.spans.findLast(([from]) => from <= step);
     return span && (span[1] === null || step < span[1]) ? span[2] : null;
   }
 

@@ -94,10 +94,11 @@ export class Panel {
       button("sel-clear", "\u2715", "clear the selection (Escape)", () => player.select(null)),
     );
     this.share = html("span", {});
+    this.told = html("p", { class: "ps-told" }); // how the run stands, before what happens in it
     this.picture = html("div", { class: "ps-picture" });
     this.course = html("div", { class: "ps-course" });
     const skip = button("picture", "To the picture", "past the controls", () => player.finger.node.focus());
-    root.append(skip, ...this.title(), ...this.bars(), ...this.below());
+    root.append(skip, ...this.title(), this.told, ...this.bars(), ...this.below());
   }
 
   title() {

@@ -93,7 +93,7 @@ export class Pool {
     return { held, written };
   }
 
-  /** @param {State} state */
+  /** Returns how many percent are a cache that nobody uses. @param {State} state */
   draw(state) {
     const { layer, run } = this,
       path = (all) => all.map(([from, to]) => this.box(from, to)).join(""),
@@ -116,5 +116,6 @@ export class Pool {
     const whole = (id) => [this.slotOf(state, id), this.slotOf(state, id) + state.blockSize];
     if (idle.length) layer.path(path(idle.map(whole)), "idle");
     layer.done();
+    return (100 * idle.length) / state.usable;
   }
 }

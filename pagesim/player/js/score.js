@@ -18,18 +18,25 @@ export function scoreOf(run, step) {
   };
 }
 
-/** The same in words; at its end, when that was. @param {Run} run */
-export function scoreWords(run, step, end) {
+/** The same in words: the requests, or when they had finished, then the memory. @param {Run} run */
+export function scoreWords(run, step, end, cached = 0) {
   const { running, waiting, written, kept, finished, all } = scoreOf(run, step),
     bold = (words) => html("b", {}, `${words}`),
     percent = (part) => bold(`${part.toFixed(0)} %`);
-  return step === run.steps
-    ? [bold(finished === all ? `all ${all} finished` : `${finished} of ${all} finished`), ` at ${end}`]
-    : [
-        ...[bold(running), " at once \u00b7 "],
-        ...(waiting ? [bold(waiting), waiting > 1 ? " wait \u00b7 " : " waits \u00b7 "] : []),
-        ...[percent(written), " written"],
-        ...(kept >= 0.5 ? [", ", percent(kept), " held and still empty"] : []),
-        ...[" \u00b7 ", bold(finished), ` of ${all} finished`],
-      ];
+  return [
+    html(
+      "span",
+      {},
+      ...(step === run.steps
+        ? [bold(finished === all ? `all ${all} finished` : `${finished} of ${all} finished`), ` at ${end}`]
+        : [bold(running), " running, ", bold(waiting), " waiting, ", bold(finished), ` of ${all} finished`]),
+    ),
+    html(
+      "span",
+      {},
+      ...[percent(written), " written"],
+      ...(kept >= 0.5 ? [", ", percent(kept), " held but empty"] : []),
+      ...(cached >= 0.5 ? [", ", percent(cached), " cached"] : []),
+    ),
+  ];
 }

@@ -1,7 +1,7 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
-import { meant, nearTo } from "./crowd.js";
+import { ALL, meant, nearTo } from "./crowd.js";
 import { Rows } from "./rows.js";
 import { drawTexture } from "./texture.js";
 import { chunksText, drawChunks, drawCopies } from "./copies.js";
@@ -201,8 +201,9 @@ export class Stage {
     drawTrace(this, this.traced, found);
   }
 
-  /** @param {Hit | null} hit */
-  swatch(x, y, w, h, className, { color, pattern }, hit) {
+  /** Of many sequences only those that a reader sees have colours. @param {Hit} hit */
+  swatch(x, y, w, h, className, look, hit) {
+    const { color, pattern } = this.near?.has(hit.seq ?? "") === false ? ALL : look;
     this.under.rect(x, y, w, h, className, color, hit);
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
   }

@@ -14,7 +14,7 @@ export function signsOf(runs) {
   const kept = runs.some((run) => run.share.some(([, internal, reserved]) => internal + reserved > 0));
   return [
     ["written", "written", true],
-    ["kept", "held, still empty", kept],
+    ["kept", "held but empty", kept],
     ["idle", "cached, unused", runs.length > 1 && runs.some(({ header }) => header.caching)],
     ["runs", "runs", lines.length > 0],
     ["waits", "waits", queued((queue) => queue !== "running" && queue !== "swapped")],
@@ -44,11 +44,10 @@ export class When {
     );
     const choice = html("span", { class: "ps-group", role: "group", "aria-label": "unit of time" }, ...this.buttons);
     choice.hidden = this.units.length < 2;
-    this.told = html("p", { class: "ps-told" });
+    this.told = player.panel.told;
     this.node = html(
       "div",
       { class: "ps-when" },
-      this.told,
       html("div", { class: "ps-when-head" }, html("span", { class: "ps-signs" }, ...signsOf([run])), choice),
       this.course.node,
     );

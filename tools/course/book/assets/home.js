@@ -11,7 +11,7 @@ const SHOWN = {
     ".ps-race > h1, .ps-bar > :not([data-action=pair-play], .ps-slider, .ps-place), .ps-lines, .ps-differences",
   ),
   when: `${hidden(
-    ".pagesim-player > :not(.ps-picture, :has(.ps-curve)), .ps-stage, .ps-legend, .ps-when-head button",
+    ".pagesim-player > :not(.ps-told, .ps-picture, :has(.ps-curve)), .ps-stage, .ps-legend, .ps-when-head button",
   )} .ps-when-head { padding-inline: 3px; }`,
   where: STAGE,
   who: STAGE,
