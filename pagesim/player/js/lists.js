@@ -40,9 +40,9 @@ function drawSharing({ under, layout }, state, y) {
     x = aside ? layout.width - MARGIN - aside : MARGIN,
     each = Math.min(aside / alone, 16);
   if (used === alone) return;
-  under.text(x, y + (aside ? 12 : 2), `${plural(used, "block")}; without sharing ${alone}`, "sum");
+  under.text(x, y + (aside ? 4 : 2), `${plural(used, "block")}; without sharing ${alone}`, "sum");
   if (each < 3) return;
-  const box = (i) => `M${x + i * each} ${y + 18}h${0.75 * each}v12h${-0.75 * each}z`,
+  const box = (i) => `M${x + i * each} ${y + 10}h${0.75 * each}v12h${-0.75 * each}z`,
     boxes = (first, to) => Array.from({ length: to - first }, (_, i) => box(first + i)).join("");
   under.path(boxes(0, used), "counted", "none", "var(--held)");
   under.path(boxes(used, alone), "counted saved");
