@@ -19,7 +19,7 @@ return [...document.querySelectorAll('.pagesim-player > .ps-bar :is(button, inpu
   .filter((node) => !node.hidden && !node.closest('[hidden]')).map((node) => {
   node.scrollIntoView();
   const { x, y, width, height } = node.getBoundingClientRect();
-  return [width > 10 && height >= 24, document.elementFromPoint(x + width / 2, y + height / 2) === node];
+  return [width > 10 && (height >= 24 || node.type === 'range'), document.elementFromPoint(x + width / 2, y + height / 2) === node];
 });
 """
 
