@@ -195,7 +195,7 @@ def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> 
         page.click(f"save-{kind}")
     for kind in ("svg", "png"):
         wait_for(tmp_path / f"step-4.{kind}")
-    said = [page.text("h1"), *page.text(".ps-caption").split()]
+    said = [page.text("h1"), *" ".join(map(page.text, (".ps-caption", ".ps-changes"))).split()]
     pixels = imread(tmp_path / "step-4.png")
     high, wide = pixels.shape[:2]
     assert wide / high == pytest.approx(16 / 9, abs=0.01), "as a slide"

@@ -285,3 +285,37 @@ def test_the_picture_is_the_same_with_motion_and_without(page: Page, make: Any) 
         page.js("pagesimPlayer.goto(0); pagesimPlayer.goto(arguments[0])", step)
         assert page.js(MARKUP) == moved, step
     assert page.console() == []
+
+
+CHIPS = """
+return [...document.querySelectorAll('.ps-changes [data-kind]')]
+  .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => node.dataset.kind);
+"""
+
+
+def test_the_caption_tells_a_change_with_its_beat(moving: Page) -> None:
+    moving.go(COW)
+    whole = moving.js(CHIPS)
+    assert set(whole) == {"take", "unshare", "copy", "write"}
+    seen = []
+    for number, _ in enumerate(beats(moving)):
+        moving.look("beat", number)
+        seen.append(set(moving.js(CHIPS)))
+    assert seen == [{"take"}, {"take", "copy"}, {"take", "copy", "unshare"}, set(whole)]
+    moving.look("beat", 0, True)
+    assert moving.js(CHIPS) == whole, "on the way back they are another step's"
+    moving.go(COW)
+    assert moving.js(CHIPS) == whole
+
+
+def test_an_arrow_leads_from_words_to_words(moving: Page) -> None:
+    moving.go(COW)
+    arrow, *slots = (
+        moving.js(f"const b = {one}.getBoundingClientRect(); return [b.left, b.right]")
+        for one in (
+            "document.querySelector('.ps-stage .arrow')",
+            *(f"document.querySelector('[data-block=\"{id_}\"] .word')" for id_ in (1, 3)),
+        )
+    )
+    for left, right in slots:
+        assert left - 4 <= arrow[0] <= right, "it begins and ends at the only word that is copied"

@@ -65,18 +65,25 @@ RUNS: dict[str, Callable[[], pagesim.Timeline]] = {
 
 
 def expected(run: pagesim.Timeline, step: int) -> tuple[dict[Any, str], dict[Any, list[float]]]:
-    """Where each request is, and what each sequence holds: [blocks, blocks' worth of tokens]."""
+    """Where each request is, and what each sequence holds alone: [blocks, blocks' worth of tokens].
+
+    ``None`` stands for what several of them share."""
     state = run.at(step)
     size, gpu = state.block_size, next(iter(state.pools.values()))
     full: defaultdict[int, int] = defaultdict(int)
     for table in state.tables.values():
         for k, block in enumerate(table.block_ids):
             full[block] = max(full[block], min(max(table.num_slots - k * size, 0), size))
-    shares = {}
+    shares: dict[Any, list[float]] = {}
+    holders: defaultdict[int, list[Any]] = defaultdict(list)
     for name, table in state.tables.items():
-        own = [b for b in table.block_ids if b < gpu and b != state.null_block]
-        parts = [(1 / state.ref_counts[b], full[b] / size / state.ref_counts[b]) for b in own]
-        shares[name] = [sum(part[0] for part in parts), sum(part[1] for part in parts)]
+        for block in table.block_ids:
+            if block < gpu and block != state.null_block:
+                holders[block].append(name)
+    for block, names in holders.items():
+        who = names[0] if state.ref_counts[block] == 1 else None
+        held, written = shares.get(who, [0, 0])
+        shares[who] = [held + 1, written + full[block] / size]
     if not state.queues:
         away = {n: any(b >= gpu for b in t.block_ids) for n, t in state.tables.items()}
         return {name: "swapped" if away[name] else "running" for name in away}, shares
@@ -90,7 +97,10 @@ const shareAt = (name, i) =>
   lives.shares.get(name)?.findLast(([from]) => from <= i)?.slice(1) ?? [0, 0];
 return given.steps.map((i) => [
   names.map((name) => [name, lives.queueAt(name, i)]).filter(([, queue]) => queue),
-  names.map((name) => [name, shareAt(name, i)]).filter(([, [held]]) => held),
+  [
+    ...names.map((name) => [name, shareAt(name, i)]),
+    [null, lives.common.findLast(([from]) => from <= i).slice(1)],
+  ].filter(([, [held]]) => held),
 ]);
 """
 

@@ -205,7 +205,7 @@ export class Cells {
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
    * @param {any} cell @param {State} state @param {Owner[]} owners */
-  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group, job, last, code }) {
+  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill, size, group, job, last }) {
     const {
         cell: { w, h, detail },
       } = this.stage.layout,
@@ -226,8 +226,7 @@ export class Cells {
           ? box(0, i * each, whole ? w : filled, each)
           : box(i * each, whole ? 0 : h - filled, each, whole ? h : filled);
         fills.next({ d, class: owner ? "own" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
-        // Only a cell without a name needs the pattern.
-        if (owner?.pattern && detail < 2 && !code) fills.next({ d, class: "round", fill: owner.pattern });
+        if (owner?.pattern) fills.next({ d, class: "round", fill: owner.pattern });
       });
     }
     if (last !== undefined) {

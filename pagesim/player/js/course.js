@@ -2,7 +2,7 @@
 // once; a step only moves the line that says where we are.
 
 import { EVENTS, SECONDS, inWords, ticks } from "./axis.js";
-import { ALL } from "./crowd.js";
+import { ALL, COMMON } from "./crowd.js";
 import { svg } from "./svg.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -90,7 +90,7 @@ export class Course {
   shape(d, className, { color, pattern }) {
     if (!d) return;
     this.into.append(svg("path", { d, class: className, fill: color }));
-    if (pattern) this.into.append(svg("path", { d, class: `${className} over-color`, fill: pattern }));
+    if (pattern) this.into.append(svg("path", { d, class: className, fill: pattern }));
   }
 
   /** The steps that are drawn: at most one for each pixel, the last one that falls on it. */
@@ -106,20 +106,15 @@ export class Course {
     return steps;
   }
 
-  /** What some sequences hold, one above the other: null stands for all of them. @param {(Name | null)[]} names */
-  stack(names) {
+  /** What is held, one band above the other: how each is painted, and its rows of [from which step, held, written].
+   * @param {any[][]} bands */
+  stack(bands) {
     const { run, columns: steps } = this,
       room = run.keyframes[0].usable || 1,
       base = new Float64Array(steps.length),
       y = (blocks) => (TOP + MEMORY * (1 - Math.min(blocks / room, 1))).toFixed(1),
-      ends = steps.map((_, i) => (i + 1 < steps.length ? this.x(steps[i + 1]) : this.x(run.steps)).toFixed(1)),
-      size = run.header.block_size;
-    for (const name of names) {
-      const { color, pattern } = name === null ? ALL : run.look(name),
-        rows =
-          name === null
-            ? run.share.map((parts, step) => [step, (parts[0] + parts[1] + parts[2]) / size, parts[0] / size])
-            : run.lives.shares.get(name);
+      ends = steps.map((_, i) => (i + 1 < steps.length ? this.x(steps[i + 1]) : this.x(run.steps)).toFixed(1));
+    for (const [{ color, pattern }, rows] of bands) {
       /** @type {[number, number, number, number][][]} */
       const pieces = [];
       let k = 0,
@@ -151,13 +146,25 @@ export class Course {
     }
   }
 
+  /** The bands of what sequences hold alone. @param {Name[]} names */
+  own(names) {
+    const { run } = this;
+    return names.map((name) => [run.look(name), run.lives.shares.get(name) ?? []]);
+  }
+
   drawMemory() {
     const { run, sheet, left, width, right } = this,
-      names = [...run.lives.shares.keys()].sort((a, b) => run.look(a).place - run.look(b).place),
+      { shares, common } = run.lives,
+      size = run.header.block_size,
+      names = [...shares.keys()].sort((a, b) => run.look(a).place - run.look(b).place),
       frame = (name) =>
         sheet.append(svg("rect", { x: left, y: TOP, width: width - left - right, height: MEMORY, class: name }));
     frame("room");
-    this.stack(run.isCrowd ? [null] : names);
+    this.stack(
+      run.isCrowd
+        ? [[ALL, run.share.map(([token, ...more], step) => [step, (token + more[0] + more[1]) / size, token / size])]]
+        : [[COMMON, common], ...this.own(names)],
+    );
     frame("edge");
     this.put(
       left,
@@ -179,7 +186,7 @@ export class Course {
     this.near = near;
     this.into = lit;
     lit.replaceChildren();
-    if (run.isCrowd) this.stack([...near].filter((name) => run.lives.shares.has(name)));
+    if (run.isCrowd) this.stack(this.own([...near].filter((name) => run.lives.shares.has(name))));
     for (const i of [...all.filter((at) => isNear(rows[at])), ...all.filter((at) => rows[at].length < 2)]) {
       const line = rows[i].find(({ name }) => near.has(name)) ?? rows[i][0];
       if (run.isCrowd && near.has(line.name)) this.drawLine(line, middle(i), run.look(line.name));
@@ -203,7 +210,7 @@ export class Course {
   drawLines() {
     const { rows, pitch, left, run } = this;
     if (!rows.length) return;
-    this.put(left, this.below - 6, "muted", this.title());
+    this.put(left, this.below - 6, "muted halo", this.title());
     rows.forEach((row, i) => {
       for (const line of row)
         this.drawLine(line, this.below + (i + 0.5) * pitch, run.isCrowd ? ALL : run.look(line.name));

@@ -6,6 +6,8 @@ import { namesIn } from "./search.js";
 
 /** How all sequences together are painted. */
 export const ALL = { place: 0, ink: "", color: "var(--crowd)", pattern: null };
+/** How memory is painted that several share. */
+export const COMMON = { color: "var(--muted)", pattern: null };
 
 /** The sequences that a reader means: of a block all owners.
  * @param {Owner[][] | null} owners @param {{block?: any, seq?: any}} hit @returns {Name[]} */

@@ -58,7 +58,7 @@ function lane(stage, table, y, state, event, changed, view) {
     { groups } = run;
   const group = groups.list[groups.of(table.name)],
     owner = groups.owner(table.name),
-    { color } = run.look(owner),
+    { color, pattern } = run.look(owner),
     hit = { seq: owner };
   const faded = view.selected?.kind === "seq" && view.selected.value !== owner ? "dim" : "";
   tag(layer, MARGIN, y + 1, group.letter);
@@ -102,6 +102,7 @@ function lane(stage, table, y, state, event, changed, view) {
     if (view.selected?.kind === "block" && view.selected.value === id) over.rect(...box, "chosen");
   });
   layer.path(fills, faded, "none", color);
+  if (pattern) layer.path(fills, faded, "none", pattern);
   layer.path(thin, "thin");
   layer.path(thick, "thick");
   for (const [from, to] of framed) over.rect(from - 2, y - 1, to - from + 4, 19, "frame");

@@ -21,7 +21,7 @@ export const SIGNED = 19; // from this height on a cell has room for the signs o
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32, // a list of blocks
   AGES = 15, // and since when its blocks are in it
-  SHARED = 24, // what sharing saves: in a row of its own
+  SHARED = 30, // what sharing saves: in a row of its own
   ASIDE = 264; // or at the end of the first list
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
@@ -223,7 +223,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const legend = isFilm
     ? 0
     : narrow
-      ? Math.max((132 * NARROW) / width, 64) + Number(chains > 0) * 16
+      ? Math.max((100 * NARROW) / width, 64) + Number(chains > 0) * 16
       : ((header.caching || other.header.caching ? (several ? 68 : 52) : 36) * WIDE) / Math.min(width, WIDE);
   const room = (narrow ? tall : (several ? STAGE - 6 : far ? STAGE : SMALL) + (per ? MORE : 0)) - HEAD - below - legend;
 

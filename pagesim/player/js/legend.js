@@ -1,9 +1,8 @@
-// The legend: every sign that the picture can show here, with those of this step marked.
+// The legend: every sign that the picture can show here. The caption has those for what a step did, with their words.
 
 import { hasLetters, ring } from "./cells.js";
 import { missedIn } from "./chains.js";
-import { CHANGES, wordOf } from "./effects.js";
-import { MARGIN, SIGNED } from "./layout.js";
+import { MARGIN } from "./layout.js";
 import { paleness } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { tag } from "./lanes.js";
@@ -11,8 +10,8 @@ import { short } from "./text.js";
 
 const HIGH = 16;
 
-/** @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {Changed} changed */
-export function drawLegend(stage, state, event, changed) {
+/** @param {Stage} stage @param {State} state @param {PageEvent | null} event */
+export function drawLegend(stage, state, event) {
   const { under: layer, layout, run } = stage,
     { caching } = run.header,
     { signs } = stage.cells,
@@ -75,7 +74,8 @@ export function drawLegend(stage, state, event, changed) {
     if (run.computes) entry("lower corner: computed", both(box("thin"), path("m12 11h-6l6 -6z", "mark")));
     entry("grey: cached, unused", box("thin waiting"));
   }
-  if (state.nullBlock !== null) entry("crossed: null block", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
+  if (state.nullBlock !== null)
+    entry("crossed: null block, never handed out", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
   const letter = (text) => (bx, by) => layer.text(bx + 6, by + 10, text, "mid strong");
   if (run.ahead) entry("written, token not known yet", letter("?"));
   if (state.preempted.size) entry("was preempted", letter("\u21ba"));
@@ -96,20 +96,5 @@ export function drawLegend(stage, state, event, changed) {
       }),
     );
   }
-  if (!event?.effects.length) return;
-  entry("dashed: this step", box("frame"));
-  if (layout.cell.h < SIGNED) return; // no room for the signs either
-  for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
-    const [sign] = CHANGES.get(kind),
-      more = kind === "write" && (layout.full || layout.cell.detail === 3) ? 18 : 0; // a slot with its frame
-    entry(
-      wordOf(kind, several),
-      (bx, by) => {
-        stage.over.ground(bx, by, 12, 12, "badge");
-        stage.over.text(bx + 6, by + 9.5, sign, "mid sign");
-        if (more) stage.over.rect(bx + more, by + 1, 13, 10, "outline");
-      },
-      18 + more,
-    );
-  }
+  if (event?.effects.length) entry("dashed: this step", box("frame"));
 }

@@ -17,8 +17,7 @@ export function drawLists(stage, state, changed, view) {
   if (layout.aside || layout.shared) drawSharing(stage, state, y);
   y += layout.shared;
   for (const number of layout.lists) {
-    const top = y,
-      [name, order] = run.header.lists[number],
+    const [name, order] = run.header.lists[number],
       ids = state.idsIn(number);
     under.text(MARGIN, y + 12, short(name, 15), "strong");
     if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(ids, state.blockSize) });
@@ -28,27 +27,22 @@ export function drawLists(stage, state, changed, view) {
       drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next", back });
       if (isAged(run, number)) y += AGES;
     }
-    if (!number && state.nullBlock !== null) {
-      const text = layout.narrow || layout.per ? "is null" : "is the null block: it is never handed out";
-      under.text(layout.width - MARGIN, top - 5, `block ${state.nullBlock} ${text}`, "end muted small");
-    }
     y += LIST;
   }
   return y;
 }
 
-/** How many blocks the sequences use, and how many without sharing: in words, and those it saves dashed.
+/** How many blocks are in use, and how many without sharing: in words, and those it saves dashed.
  * @param {Stage} stage @param {State} state */
-function drawSharing({ under, layout, run }, state, y) {
-  const { owners, used, alone } = state.sharing,
+function drawSharing({ under, layout }, state, y) {
+  const { used, alone } = state.sharing,
     { aside } = layout,
-    who = plural(owners, run.groups.several ? "request" : "sequence"),
     x = aside ? layout.width - MARGIN - aside : MARGIN,
-    each = Math.min(aside / alone, 10);
+    each = Math.min(aside / alone, 16);
   if (used === alone) return;
-  under.text(x, y + (aside ? 9 : -4), `${who} use ${plural(used, "block")}; without sharing ${alone}`, "small");
+  under.text(x, y + (aside ? 4 : 2), `${plural(used, "block")}; without sharing ${alone}`, "sum");
   if (each < 3) return;
-  const box = (i) => `M${x + i * each} ${y + 14}h${0.75 * each}v9h${-0.75 * each}z`,
+  const box = (i) => `M${x + i * each} ${y + 10}h${0.75 * each}v12h${-0.75 * each}z`,
     boxes = (first, to) => Array.from({ length: to - first }, (_, i) => box(first + i)).join("");
   under.path(boxes(0, used), "counted", "none", "var(--held)");
   under.path(boxes(used, alone), "counted saved");

@@ -1,6 +1,8 @@
 // Who waits, runs and holds memory over a whole run: a life line for each request, its share of the pool.
 
 const ALONE = new Set(["take", "free", "evict", "cache", "computed", "lookup", "begin", "end", "null"]);
+/** Whether an effect may change who else has a block. @param {Effect} effect */
+const mayShare = ([kind]) => kind !== "write" && !ALONE.has(kind);
 const LOST = /ignore|abort/; // events by which a request leaves without its output
 
 /** Notes every step of a run, once, as it is read. */
@@ -8,7 +10,8 @@ export class Lives {
   constructor() {
     /** @type {Map<Name, Line>} */
     this.lines = new Map(); // by the sequence that stands for a request
-    this.shares = new Map(); // sequence → [[from which step, blocks held, blocks' worth of them written], …]
+    this.shares = new Map(); // sequence → [[from which step, blocks it alone holds, blocks' worth of them written], …]
+    this.common = [[0, 0, 0]]; // the same of the blocks that have several owners
     this.alive = []; // by step: how many requests are in a queue, or sequences have a table
   }
 
@@ -19,7 +22,14 @@ export class Lives {
     if (state.queues.size)
       for (const name of this.moved(state, event)) this.turn(name, queueOf(state, name), step, event);
     else for (const name of named) this.turn(name, placeOf(state, name), step, event);
-    for (const name of named) this.weigh(state, name, step);
+    for (const name of named)
+      this.weigh(
+        state,
+        state.tablesOf(name).flatMap(({ ids }) => ids),
+        step,
+        name,
+      );
+    if (!event || event.effects.some(mayShare)) this.weigh(state, state.refs.keys(), step);
     let alive = state.queues.size ? 0 : state.tables.size;
     for (const names of state.queues.values()) alive += names.length;
     this.alive.push(alive);
@@ -30,10 +40,8 @@ export class Lives {
     const every = [...state.tables.keys()];
     if (!event) return new Set(every.map((name) => state.groups.owner(name)));
     const names = [...event.tables, ...event.opened].map(([name]) => name).concat(event.closed);
-    for (const [kind, , name] of event.effects) {
-      if (kind === "write" && name != null) names.push(name);
-      else if (!ALONE.has(kind)) names.push(...every); // blocks that others have as well
-    }
+    for (const [kind, , name] of event.effects) if (kind === "write" && name != null) names.push(name);
+    if (event.effects.some(mayShare)) names.push(...every); // blocks that others have as well
     return new Set(names.map((name) => state.groups.owner(name)));
   }
 
@@ -64,23 +72,21 @@ export class Lives {
     }
   }
 
-  /** How many blocks of the first pool a sequence holds; one with several owners is divided among them.
-   * @param {State} state */
-  weigh(state, name, step) {
+  /** How many blocks of the first pool a sequence alone holds, or, without a name, how many have several owners.
+   * @param {State} state @param {Iterable<number>} ids @param {Name} [name] */
+  weigh(state, ids, step, name) {
+    const rows = name === undefined ? this.common : (this.shares.get(name) ?? []),
+      [, was, full] = rows.at(-1) ?? [0, 0, 0];
     let held = 0,
       written = 0;
-    for (const { ids } of state.tablesOf(name)) {
-      for (const id of ids) {
-        if (id >= state.numGpu || id === state.nullBlock) continue;
-        held += 1 / (state.refs[id] || 1);
-        written += state.part(id) / (state.refs[id] || 1);
-      }
+    for (const id of ids) {
+      if (id >= state.numGpu || id === state.nullBlock || (name === undefined) !== state.refs[id] > 1) continue;
+      held += 1;
+      written += state.part(id);
     }
-    const rows = this.shares.get(name) ?? [],
-      [, was, full] = rows.at(-1) ?? [0, 0, 0];
     if (was === held && full === written) return;
     rows.push([step, held, written]);
-    this.shares.set(name, rows);
+    if (name !== undefined) this.shares.set(name, rows);
   }
 
   /** Where a request is at a step: the name of its queue, or null. */

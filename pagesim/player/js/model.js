@@ -167,7 +167,7 @@ export class Run {
       place,
       color,
       pattern: round ? `url(#ps-round-${round})` : null,
-      ink: color === COLORS.at(-1) ? "light" : "dark",
+      ink: round ? "halo" : color === COLORS.at(-1) ? "light" : "dark", // on a pattern words need a ground
     };
   }
 

@@ -71,6 +71,7 @@ export class Motion {
     stage.ghosts.keep(a.part);
     const shown = draw(back ? b : a);
     stage.trace(null);
+    if (!back) player.panel.reach(b.done);
     root.dataset.beat = `${a.name} ${i + 1}/${beats.length - 1}`;
     return stage.ghosts.play(a, b, back ? other : shown, back ? shown : other, this.each, back);
   }
@@ -84,6 +85,7 @@ export class Motion {
   /** Nothing moves any longer: what is shown next is the step as it ends. */
   stop() {
     this.beats = [];
+    this.player.panel.reach(null);
     this.clock?.cancel(); // on a picture that may be gone
     this.player.stage.ghosts.clear();
     delete this.player.root.dataset.beat;

@@ -84,42 +84,33 @@ export function drawMarks(stage, state) {
   }
 }
 
-/** A copy or a move as an arrow from block to block: along the gaps between the cells.
- * @param {Stage} stage @param {PageEvent | null} event */
-export function arrows(stage, event) {
-  const { w, h, gx, gy, detail, before, behind } = stage.layout.cell,
+/** A copy or a move as an arrow from block to block, between strips from the last word that is copied to where it goes:
+ * along the gaps between the cells. @param {Stage} stage @param {State} state @param {PageEvent | null} event */
+export function arrows(stage, state, event) {
+  const { w, h, gx, gy, detail, before } = stage.layout.cell,
     strip = detail === 3;
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
   pairs.forEach(([, a, b], i) => {
     const from = stage.cells.at[a],
       to = stage.cells.at[b];
     if (!from || !to) return; // in a part of a large pool that is not shown
-    const aside = (i % 3) * Math.min(gy / 12, 2);
-    if (strip && from.x === to.x) {
-      // beside the strips between them, where neither words nor owners are
-      const way = from.y < to.y ? 1 : -1,
-        [out, into] = [from.y + (h + way * h) / 2, to.y + (h - way * h) / 2],
-        x = from.x + w,
-        round =
-          Math.abs(to.y - from.y) > h + gy
-            ? `V${out + (way * gy) / 2}H${x + 19 + aside}V${into - (way * gy) / 2}H${x - 10}`
-            : "";
-      const d = `M${x - (round ? 5 : 10)} ${out - 3 * way}${round}V${into + 3 * way}`;
-      stage.over.path(d, "arrow-edge slim");
-      stage.over.path(d, "arrow");
-      return;
+    const aside = (i % 3) * Math.min(gy / 12, 2),
+      beside = strip && from.x !== to.x, // between two pools, past neither's owners
+      way = from.y < to.y ? 1 : -1;
+    let d = "";
+    if (strip && !beside) {
+      const [out, into] = [from.y + (h + way * h) / 2, to.y + (h - way * h) / 2],
+        x = from.x + (w / state.sizeOf(a)) * ((state.fill[a] || 1) - 0.5),
+        margin = from.x + w + 19 + aside, // where neither words nor owners are
+        round = `V${out + (way * gy) / 2}H${margin}V${into - (way * gy) / 2}H${x}`;
+      d = `M${x} ${out - 3 * way}${Math.abs(to.y - from.y) > h + gy ? round : ""}V${into + 3 * way}`;
+    } else {
+      const lane = (cell) => (cell.y + h + (strip ? gy / 2 : gy * 0.22) + aside).toFixed(1),
+        between = beside ? Math.max(from.x, to.x) - before - 4 - (i % 3) * 2.5 : to.x - gx / 2 - aside,
+        across = from.y === to.y ? "" : `H${between}V${lane(to)}`,
+        [out, into] = !beside ? [w * 0.75, w * 0.25] : from.x < to.x ? [w - 5, 5] : [5, w - 5];
+      d = `M${from.x + out} ${from.y + h - 3}V${lane(from)}${across}H${to.x + into}V${to.y + h - (strip ? 3 : 1)}`;
     }
-    const lane = (cell) => (cell.y + h + (strip ? gy / 2 : gy * 0.22) + aside).toFixed(1);
-    const beside = strip && from.x !== to.x; // between two pools, past neither's owners
-    const between = beside
-      ? Math.max(from.x, to.x) - before - 4 - (i % 3) * 2.5
-      : strip
-        ? from.x + w + behind - 4 - aside
-        : to.x - gx / 2 - aside;
-    const across = from.y === to.y ? "" : `H${between}V${lane(to)}`;
-    const [out, into] = !beside ? [w * 0.75, w * 0.25] : from.x < to.x ? [w - 5, 5] : [5, w - 5];
-    const tip = to.y + h - (strip ? 3 : 1);
-    const d = `M${from.x + out} ${from.y + h - 3}V${lane(from)}${across}H${to.x + into}V${tip}`;
     stage.over.path(d, strip ? "arrow-edge slim" : "arrow-edge");
     stage.over.path(d, "arrow");
   });

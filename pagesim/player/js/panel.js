@@ -16,8 +16,6 @@ import { plural, requestText, tableText } from "./text.js";
 const SPEED_NAMES = ["slow", "normal", "fast"];
 const SHARES = ["token", "internal", "reserved", "free"];
 
-const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
-
 /** The entries that have no block from now on, table by table: "entries 6–10 of r13 (window 4)".
  * @param {State} state @param {PageEvent} event */
 function emptied(state, event) {
@@ -119,12 +117,11 @@ export class Panel {
     const { player } = this,
       { run, predict } = player,
       jump = (way) => () => player.jumpSchedule(way);
-    const group = { class: "ps-group", role: "group", "aria-label": "schedule()" };
     const steps = run.schedules.length
       ? [
           html(
             "span",
-            group,
+            { class: "ps-group", role: "group", "aria-label": "schedule()" },
             button("prev-schedule", "\u25c0", "back to the previous schedule() (Shift+\u2190)", jump(-1)),
             html("span", { class: "ps-named" }, "schedule()"),
             button("next-schedule", "\u25b6", "on to the next schedule() (Shift+\u2192)", jump(1)),
@@ -132,19 +129,15 @@ export class Panel {
         ]
       : [];
     return [
-      bar(
+      html(
+        "div",
+        { class: "ps-bar" },
         ...this.steps.nodes,
         html("label", {}, "step ", this.number, ` of ${run.steps}`),
-        fullScreenButton(player.root),
-      ),
-      bar(
-        html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
+        html("span", { class: "ps-group ps-speed", role: "group", "aria-label": "speed" }, ...this.speeds),
         ...steps,
         predict.button,
         this.slotsButton,
-        predict.score,
-        html("span", { class: "ps-space" }),
-        this.message,
         html(
           "span",
           { class: "ps-group" },
@@ -152,6 +145,7 @@ export class Panel {
           button("search-prev", "\u25c0", "previous match", () => player.find(-1)),
           button("search-next", "\u25b6", "next match", () => player.find(1)),
         ),
+        fullScreenButton(player.root),
       ),
     ];
   }
@@ -160,7 +154,7 @@ export class Panel {
     const { player } = this,
       { predict } = player;
     this.words = html("div", { class: "ps-words" }, this.caption, this.changes);
-    this.said = html("div", { class: "ps-said" }, predict.feedback, this.words, predict.node);
+    this.said = html("div", { class: "ps-said" }, predict.feedback, this.words, this.message, predict.node);
     const keys = player.run.schedules.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
     return [
       this.said,
@@ -184,9 +178,10 @@ export class Panel {
         ),
       ),
       html(
-        "p",
+        "details",
         { class: "ps-keys" },
-        `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
+        html("summary", {}, "Keys"),
+        ` \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
           + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects one: "
           + "then they move through its words, and Enter shows the bytes, until Escape.",
       ),
@@ -199,7 +194,7 @@ export class Panel {
     const { player } = this,
       { run, step, state, round } = player,
       longest = (length) => [...run.events.keys()].sort((a, b) => length(b) - length(a)).slice(0, 5);
-    const cap = player.stage.layout.narrow && !player.linked ? 150 : 84;
+    const cap = player.stage.layout.narrow && !player.linked ? 150 : 104;
     let most = 0;
     this.said.style.setProperty("--room", "0px");
     const words = ({ caption, event }) => caption.length + event.length, // the call stands behind the sentence
@@ -282,12 +277,20 @@ export class Panel {
           slots = all.reduce((one, other) => one + other),
           which = isRow ? plural(slots, "slot") : all.slice(0, 12).join(", ") + more,
           what = html("b", {}, CHANGES.get(kind)[0]);
-        return html("span", {}, what, ` ${wordOf(kind, run.groups.several)}: ${which}`);
+        return html("span", { "data-kind": kind }, what, ` ${wordOf(kind, run.groups.several)}: ${which} `);
       }),
       ...this.shades(event),
     );
     for (const words of [wayOf(event), forRouters(run, event, state)]) {
       if (words) this.changes.append(html("span", {}, words));
+    }
+  }
+
+  /** Of what an event changes, what some of it has done by now; null: all of it. @param {PageEvent | null} done */
+  reach(done) {
+    for (const node of this.changes.children) {
+      const kind = node.getAttribute("data-kind");
+      node.classList.toggle("ahead", !!kind && !!done?.effects.every((effect) => effect[0] !== kind));
     }
   }
 

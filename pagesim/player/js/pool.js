@@ -15,7 +15,7 @@ export function patterns(node) {
     if (!i) return;
     const size = { width: 5, height: 5, patternUnits: "userSpaceOnUse" },
       pattern = defs.appendChild(svg("pattern", { id: `ps-round-${i}`, ...size }));
-    pattern.append(svg("path", { d, class: "hatch" }));
+    pattern.append(svg("path", { d, class: "hatch", "stroke-opacity": 0.5 }));
   });
   return defs;
 }
@@ -109,7 +109,7 @@ export class Pool {
       layer.path(all, "ground", "none", "var(--paper)");
       layer.path(all, "share-kept", "none", color);
       layer.path(full, "", "none", color);
-      if (pattern) layer.path(full, "over-color", "none", pattern);
+      if (pattern) layer.path(full, "", "none", pattern);
       layer.path(all, "outline");
     }
     const idle = [...state.flags.keys()].filter((id) => id < state.numGpu && state.isIdle(id));

@@ -57,7 +57,7 @@ export class Rows {
         rest = field.outline(written, to),
         { x, y } = this.at[from];
       layer.path(field.outline(from, written), dim, "none", color);
-      if (pattern) layer.path(field.outline(from, written), `${dim}over-color`, "none", pattern);
+      if (pattern) layer.path(field.outline(from, written), dim, "none", pattern);
       layer.path(rest, `${dim}reserved`, "none", color);
       layer.path(rest, dim, "none", "url(#ps-hatch)");
       const which = ranges(ids, state.blockSize)[0].text.replace("\u2013", " to "),

@@ -34,6 +34,7 @@ function standalone(node) {
   const said = /** @type {[string, number, string][]} */ ([
     ["h1", 17, "bold"],
     [".ps-caption", 14, "normal"],
+    [".ps-changes", 12.5, "normal"],
   ]);
   let y = MARGIN,
     own = ""; // the sheet's rules: the page forbids styles at its elements

@@ -129,18 +129,16 @@ export class State {
   lastOwner(id) {
     return this.refs[id] === 0 && id !== this.nullBlock ? this.content[id]?.last : undefined;
   }
-  /** Who uses how many blocks, and how many it would be if none were shared: {owners, used, alone}. */
+  /** How many blocks the tables use, and how many it would be if none were shared: {used, alone}. */
   get sharing() {
-    const owners = new Set(),
-      used = new Set();
+    const used = new Set();
     let alone = 0;
-    for (const { name, ids } of this.tables.values()) {
+    for (const { ids } of this.tables.values()) {
       const own = ids.filter((id) => id !== this.nullBlock);
-      if (own.length) owners.add(this.groups.owner(name));
       alone += own.length;
       for (const id of own) used.add(id);
     }
-    return { owners: owners.size, used: used.size, alone };
+    return { used: used.size, alone };
   }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) {

@@ -16,6 +16,8 @@ export function isSelected(selected, id, owners) {
   return owners.some((owner) => owner.name === selected.value);
 }
 
+const NONE = { color: "transparent", pattern: null }; // the look of what is not there
+
 /** The class of the name of a sequence that the reader follows. @param {View} view */
 const isPicked = ({ selected }, name) => (selected?.kind === "seq" && selected.value === name ? " picked" : "");
 
@@ -92,7 +94,7 @@ function tablesInFull(stage, state, event, changed, view) {
         hatched = cpu || due,
         wide0 = slot * (here || (due ? size : 0));
       layer.text(x - 4, y + 12, `${k}`, "end muted");
-      if (wide0) layer.rect(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", color, pick);
+      if (wide0) stage.swatch(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", look, pick);
       if (wide0 && hatched) layer.rect(x, y, wide0, ROW, "hatched", "url(#ps-hatch)", pick);
       const isRead = !reader?.ids.includes(id) || reader === table,
         part = (i) => (isRead ? stage.lit.get(id * size + i) : undefined);
@@ -120,7 +122,7 @@ function tablesInFull(stage, state, event, changed, view) {
       stage.spots.of.set(key, [tableX, y, wide, ROW]);
       stage.spots.rows.set(key, [x, y]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
-      layer.rect(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped || due ? "none" : color, pick);
+      stage.swatch(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped || due ? NONE : look, pick);
       if (hatched) layer.rect(tableX, y, wide, ROW, "thin", "url(#ps-hatch)", pick);
       layer.rect(tableX + wide, y, counts, ROW, "thin", "transparent", pick);
       if (hatched) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
@@ -240,7 +242,7 @@ function slots(stage, state, event, view, y) {
     k = table.ids.indexOf(view.selected.value);
   }
   if (k < 0) return;
-  const { color, ink } = run.look(name),
+  const look = run.look(name),
     pick = { block: table.ids[k] };
   const columns = Math.ceil(size / stage.layout.slotRows),
     width = Math.min((stage.layout.left - MARGIN) / columns, 50);
@@ -249,12 +251,12 @@ function slots(stage, state, event, view, y) {
     const filled = k * size + i < table.filled;
     const x = MARGIN + (i % columns) * width,
       top = y + 5 + Math.floor(i / columns) * ROW;
-    layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
+    stage.swatch(x, top, width, ROW, "thin", filled ? look : NONE, pick);
     const known = k * size + i < table.known,
       token = known ? stage.label(table.tokens[k * size + i]) : "?";
     const [text, sized] = stage.layout.cut(filled ? token : "", width - 2);
     const word = filled ? { ...pick, word: { name, position: k * size + i } } : pick;
-    if (text) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
+    if (text) layer.text(x + width / 2, top + 12.5, text, `mid ${look.ink}${sized}`, word);
     layer.rect(x, top, width, ROW, "", "transparent", word);
   }
 }
@@ -277,7 +279,7 @@ function stretch(stage, table, y, view) {
     filled = (unit * table.filled) / size;
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 6), "strong name", hit);
-  layer.rect(left, y + 1, filled, 15, faded, look.color, hit);
+  stage.swatch(left, y + 1, filled, 15, faded, look, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
@@ -342,6 +344,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   });
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
   layer.path(fills, faded, "none", calm ? "var(--crowd)" : look.color);
+  if (look.pattern && !calm) layer.path(fills, faded, "none", look.pattern);
   if (due) layer.path(due, "reserved", "none", look.color);
   if (due) layer.path(due, faded, "none", "url(#ps-hatch)");
   layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");

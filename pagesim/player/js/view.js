@@ -175,11 +175,11 @@ export class Stage {
       drawChunks(this, state);
       drawCopies(this, state, event, view);
     }
-    arrows(this, event);
+    arrows(this, state, event);
     drawWritten(this, state, event);
     outline(this, changed, view);
     drawMarks(this, state);
-    if (!this.kernel) drawLegend(this, state, event, changed);
+    if (!this.kernel) drawLegend(this, state, event);
     this.under.done();
     this.tree.done();
     this.over.done();

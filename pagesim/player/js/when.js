@@ -15,6 +15,7 @@ export function signsOf(runs) {
   return [
     ["written", "written", true],
     ["kept", "held but empty", kept],
+    ["common", "shared by several", runs.some((run) => !run.isCrowd && run.lives.common.length > 1)],
     ["idle", "cached, unused", runs.length > 1 && runs.some(({ header }) => header.caching)],
     ["runs", "runs", lines.length > 0],
     ["waits", "waits", queued((queue) => queue !== "running" && queue !== "swapped")],
