@@ -289,7 +289,8 @@ def test_the_picture_is_the_same_with_motion_and_without(page: Page, make: Any) 
 
 CHIPS = """
 return [...document.querySelectorAll('.ps-changes [data-kind]')]
-  .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => node.dataset.kind);
+  .filter((node) => getComputedStyle(node).visibility === 'visible')
+  .map((node) => node.dataset.kind);
 """
 
 

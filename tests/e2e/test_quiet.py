@@ -1,4 +1,4 @@
-"""What a reader sees first: one bar, one look for each request, and the number that tells the story."""
+"""What a reader sees first: one bar, one look for each request, and what sharing saves."""
 
 import pagesim
 from tests.e2e import scenes
@@ -19,7 +19,8 @@ return [...document.querySelectorAll('.pagesim-player > .ps-bar :is(button, inpu
   .filter((node) => !node.hidden && !node.closest('[hidden]')).map((node) => {
   node.scrollIntoView();
   const { x, y, width, height } = node.getBoundingClientRect();
-  return [width > 10 && (height >= 24 || node.type === 'range'), document.elementFromPoint(x + width / 2, y + height / 2) === node];
+  return [width > 10 && (height >= 24 || node.type === 'range'),
+    document.elementFromPoint(x + width / 2, y + height / 2) === node];
 });
 """
 
