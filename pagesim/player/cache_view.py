@@ -130,6 +130,10 @@ class CacheView:
         """Whether a block is promised what is still being copied."""
         return self.tier is not None and block_id in self.tier.pending
 
+    def _word(self, token: int) -> str:
+        """A token as it is shown; nobody knows one below 0, such as a simulated request's."""
+        return self.token_words.get(token, str(token) if token >= 0 else "·")
+
     @cached_property
     def words(self) -> dict[int, list[str]]:
         """Block id → the texts of its tokens, "?" for one that is not known yet."""
@@ -141,7 +145,7 @@ class CacheView:
                 count = table.fill[index]
                 if block_id not in found or count >= len(found[block_id]):
                     known = self.tokens(name, index)
-                    texts = [self.token_words.get(token, str(token)) for token in known]
+                    texts = [self._word(token) for token in known]
                     found[block_id] = texts + ["?"] * (count - len(texts))
         return found
 

@@ -44,6 +44,8 @@ def test_nothing_lies_on_anything_else(page: Page, name: str) -> None:
         page.js("pagesimPlayer.goto(arguments[0])", min(step, len(run)))
         for what in ("crossedByArrows", "cutLabels", "signsOnBoxes"):
             assert page.look(what) == [], (what, step)
+        shown = [text.text for text in page.all(".ps-stage text")]
+        assert not any(text.startswith("-") for text in shown), "nobody knows such a token"
     assert page.console() == []
 
 

@@ -230,8 +230,10 @@ export class Cells {
       });
     }
     if (last !== undefined) {
-      const by = h < 12 ? 1 : 1.5;
-      fills.next({ d: ring(by, by, w - 2 * by, h - 2 * by, by), class: "last", fill: this.stage.run.look(last).color });
+      const by = h < 12 ? 1 : 2,
+        d = ring(by, by, w - 2 * by, h - 2 * by, by),
+        { color, pattern } = this.stage.run.look(last);
+      for (const paint of [color, pattern]) if (paint) fills.next({ d, class: "last", fill: paint });
     }
     if (id >= state.numGpu && filled && !state.perChunk) {
       const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);

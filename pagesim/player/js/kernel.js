@@ -58,7 +58,7 @@ export class Kernel {
       put = (sheet, name, i, look) =>
         sheet.text(x + [0, 8, 12 + second.length][i] * (narrow ? 7.2 : 6.3), top - 16, name, look);
     this.parts = ["1 load", second, "3 add"].map((name, i) =>
-      put(layer, name, i, i === 1 && this.isNew ? "strong rose" : "muted"),
+      put(layer, name, i, i === 1 && this.isNew ? "strong" : "muted"),
     );
     if (this.isNew) this.seen.push([put(this.past, "2 rescale", 1, "muted"), 0, 1], [this.parts[1], 1, 3]);
     this.wires(state);

@@ -81,8 +81,9 @@ function strips({ gpu, cpu, size, room, height, narrow, marks, several }) {
 function stretch({ gpu, room, height }) {
   for (const h of [22, 16, 11, 8]) {
     const rows = Math.max(Math.floor(height / (h + 12)), 1);
-    const g = Math.max(Math.ceil(gpu / rows / 10) * 10, Math.min(gpu, 20));
-    if (room / g < 3 && h > 8) continue;
+    // Regions are often as large as a power of two: such rows begin where a region begins.
+    const g = Math.max(2 ** Math.ceil(Math.log2(gpu / rows)), Math.min(gpu, 20));
+    if (room / g < 1.4 && h > 8) continue;
     return { ...PLAIN, w: Math.min(room / g, 26), h, gx: 0, gy: 12, detail: 0, g, c: 1, rows: Math.ceil(gpu / g) };
   }
   return null;

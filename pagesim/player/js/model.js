@@ -36,7 +36,8 @@ export class Run {
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
     const { tokens: labels } = header,
       named = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
-    this.label = (token) => String(named(token) ? labels[token] : token);
+    // A token that nobody knows, such as a simulated request's, is a number below 0.
+    this.label = (token) => (named(token) ? String(labels[token]) : token < 0 ? "\u00b7" : `${token}`);
     const state = State.begin(header);
     this.groups = state.groups;
     this.perChunk = state.perChunk;

@@ -129,16 +129,13 @@ export class State {
   lastOwner(id) {
     return this.refs[id] === 0 && id !== this.nullBlock ? this.content[id]?.last : undefined;
   }
-  /** How many blocks the tables use, and how many it would be if none were shared: {used, alone}. */
+  /** How many blocks are in use, and how many it would be if none were shared: {used, alone}. */
   get sharing() {
-    const used = new Set();
-    let alone = 0;
-    for (const { ids } of this.tables.values()) {
-      const own = ids.filter((id) => id !== this.nullBlock);
-      alone += own.length;
-      for (const id of own) used.add(id);
-    }
-    return { used: used.size, alone };
+    let used = 0,
+      alone = 0;
+    this.refs.forEach((count, id) => (used += +(count > 0 && id !== this.nullBlock)));
+    for (const { ids } of this.tables.values()) alone += ids.filter((id) => id !== this.nullBlock).length;
+    return { used, alone };
   }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) {

@@ -16,8 +16,6 @@ export function isSelected(selected, id, owners) {
   return owners.some((owner) => owner.name === selected.value);
 }
 
-const NONE = { color: "transparent", pattern: null }; // the look of what is not there
-
 /** The class of the name of a sequence that the reader follows. @param {View} view */
 const isPicked = ({ selected }, name) => (selected?.kind === "seq" && selected.value === name ? " picked" : "");
 
@@ -94,7 +92,7 @@ function tablesInFull(stage, state, event, changed, view) {
         hatched = cpu || due,
         wide0 = slot * (here || (due ? size : 0));
       layer.text(x - 4, y + 12, `${k}`, "end muted");
-      if (wide0) stage.swatch(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", look, pick);
+      if (wide0) stage.swatch(x, y, wide0, ROW, due ? "reserved" : faded ? "dim" : "", look, pick, table.name);
       if (wide0 && hatched) layer.rect(x, y, wide0, ROW, "hatched", "url(#ps-hatch)", pick);
       const isRead = !reader?.ids.includes(id) || reader === table,
         part = (i) => (isRead ? stage.lit.get(id * size + i) : undefined);
@@ -122,7 +120,8 @@ function tablesInFull(stage, state, event, changed, view) {
       stage.spots.of.set(key, [tableX, y, wide, ROW]);
       stage.spots.rows.set(key, [x, y]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
-      stage.swatch(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped || due ? NONE : look, pick);
+      if (dropped || due) layer.rect(tableX, y, wide, ROW, "thin", "transparent", pick);
+      else stage.swatch(tableX, y, wide, ROW, faded ? "thin dim" : "thin", look, pick, table.name);
       if (hatched) layer.rect(tableX, y, wide, ROW, "thin", "url(#ps-hatch)", pick);
       layer.rect(tableX + wide, y, counts, ROW, "thin", "transparent", pick);
       if (hatched) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
@@ -251,7 +250,8 @@ function slots(stage, state, event, view, y) {
     const filled = k * size + i < table.filled;
     const x = MARGIN + (i % columns) * width,
       top = y + 5 + Math.floor(i / columns) * ROW;
-    stage.swatch(x, top, width, ROW, "thin", filled ? look : NONE, pick);
+    if (filled) stage.swatch(x, top, width, ROW, "thin", look, pick, name);
+    else layer.rect(x, top, width, ROW, "thin", "transparent", pick);
     const known = k * size + i < table.known,
       token = known ? stage.label(table.tokens[k * size + i]) : "?";
     const [text, sized] = stage.layout.cut(filled ? token : "", width - 2);

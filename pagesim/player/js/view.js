@@ -202,8 +202,8 @@ export class Stage {
   }
 
   /** Of many sequences only those that a reader sees have colours. @param {Hit} hit */
-  swatch(x, y, w, h, className, look, hit) {
-    const { color, pattern } = this.near?.has(hit.seq ?? "") === false ? ALL : look;
+  swatch(x, y, w, h, className, look, hit, name = hit.seq) {
+    const { color, pattern } = this.near?.has(name ?? "") === false ? ALL : look;
     this.under.rect(x, y, w, h, className, color, hit);
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
   }
