@@ -137,6 +137,7 @@ export class Panel {
         html("span", { class: "ps-group ps-speed", role: "group", "aria-label": "speed" }, ...this.speeds),
         ...steps,
         predict.button,
+        predict.score,
         this.slotsButton,
         html(
           "span",
