@@ -43,7 +43,7 @@ export function manner(run) {
     return [`${what} are taken as they are needed.`, `A freed block ${then}.`];
   }
   const whole = run.schedules.some((event) => run.share[event + 1][2] > 0);
-  return [whole ? "Each request reserves one contiguous region when it starts." : "Slots are taken as needed.", ""];
+  return [whole ? "Each request reserves one region when it starts." : "Slots are taken as needed.", ""];
 }
 
 /** When each request has ended, in one unit. @param {Run} run @param {Axis} axis @returns {Map<Name, number>} */
