@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from pagesim.commands import lab
+from pagesim.player import page
 
 pytestmark = pytest.mark.ch00
 
@@ -122,6 +123,8 @@ def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
     assert "pagesim/py.typed" in names and f"{info}/licenses/NOTICE" in names
     assert "pagesim/kernels/tiny_llm/walk/model.safetensors" in names
     assert "pagesim/figures/data/thread_map.json" in names
+    bundle = {f"pagesim/player/bundle/{path.name}" for path in page.BUNDLE.iterdir()}
+    assert len(bundle) > 4 and bundle <= set(names), "a page needs the player's script"
     assert not [name for name in names if "gallery" in name]
     config = {f"pagesim/commands/jupyter/{path.name}" for path in lab.CONFIG.glob("*.*")}
     assert len(config) == 2 and config <= set(names)
@@ -135,8 +138,8 @@ def test_the_core_simulates(python: Path, tmp_path: Path) -> None:
     assert done.stdout == "simulated\n", done.stderr
 
 
-def test_a_core_lays_out_the_course(python: Path, tmp_path: Path) -> None:
-    done = run([python, "-m", "pagesim", "lab", "course", "--no-open"], tmp_path)
+def test_a_core_lays_out_the_course(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "python", "-m", "pagesim", "lab", "course", "--no-open"], tmp_path)
     assert done.returncode == 0, done.stderr
     ours = [path for pattern in ("*", "exercises/*") for path in NOTEBOOKS.glob(f"{pattern}.ipynb")]
     committed = {path.relative_to(NOTEBOOKS): path.read_bytes() for path in ours}
