@@ -99,7 +99,7 @@ def test_contiguous_memory_is_a_strip(page: Page) -> None:
 
 def test_a_thin_row_has_its_name_above_itself(page: Page) -> None:
     page.size(1000, 800)
-    page.show(rows(pool=2048, longest=500), 6)
+    page.show(rows(pool=16384, longest=4000), 6)
     names, bars = page.look("boxes", ".memory text.strong"), page.look("boxes", ".ps-cell.stretch")
     assert names and all(name["bottom"] <= bars[i]["top"] + 2 for i, name in enumerate(names))
 
