@@ -36,8 +36,8 @@ mkdirSync(target, { recursive: true });
 make("player.css", "player.css");
 make("js/load.js", "load.js");
 const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
-/** The digits of js/load.js: those of Python's b85encode, but for three that HTML knows. */
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%:()*+-;,=.?@^_`{|}~";
+/** The digits of js/load.js. */
+const DIGITS = String.fromCharCode(...Array.from({ length: 90 }, (_, i) => 37 + i)).replace(/[&'<>\\]/g, "");
 
 /** Bytes in base 85: five digits for four of them. */
 function inDigits(bytes) {

@@ -8,6 +8,7 @@ import base64
 import gzip
 import hashlib
 import html
+import string
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,9 @@ PLAYER, PAIR, FILM, FILMS = "player.txt", "pair.txt", "film.txt", "films.txt"
 """The player of one run, and the one that compares two; the same two that draw a kernel as well."""
 LOADER, STYLE = "load.js", "player.css"
 """The code that unpacks the script (packed, it takes a third), and the style that this applies."""
+DIGITS = "".join(sign for sign in map(chr, range(ord("%"), ord("~") + 1)) if sign not in "&'<>\\")
+OF_PYTHON = f"{string.digits}{string.ascii_letters.swapcase()}!#$%&()*+-;<=>?@^_`{{|}}~"
+"""The digits of load.js, and of Python's b85encode."""
 
 
 @cache
@@ -45,7 +49,7 @@ def packed_script(name: str = PLAYER) -> str:
 
 def unpacked_script(packed: str) -> bytes:
     """The script from a page, whichever zlib has packed it."""
-    return gzip.decompress(base64.b85decode(packed.translate(str.maketrans(",.:", "<>&"))))
+    return gzip.decompress(base64.b85decode(packed.translate(str.maketrans(DIGITS, OF_PYTHON))))
 
 
 def policy(own_style: str = "", own_script: str = "", player: str = PLAYER) -> str:

@@ -49,9 +49,13 @@ export class Kernel {
     this.end();
     this.forget();
     const top = film.tables[0].y - 5;
-    layer.text(film.boxes[0].left, top, "weights, at most 1", "small muted");
-    layer.text(right - 2 * number, top, narrow ? "m" : "m: largest", "small muted");
-    layer.text(right - number, top, narrow ? "\u2113" : "\u2113: sum", "small muted");
+    const head = (at, y, text) => layer.text(at, y, text, "small muted");
+    head(film.boxes[0].left, top, "weights, at most 1");
+    ["largest score", "sum of weights"].forEach((words, i) => {
+      const at = right - (2 - i) * number;
+      head(at, top, "m\u2113"[i]);
+      if (!narrow) head(at, top - 13, words);
+    });
     for (const { name, y } of film.tables) this.table(state, name, y);
     for (const box of film.boxes) this.program(box, event, state);
     const second = `2 ${this.isNew ? NEW : "rescale"}`,

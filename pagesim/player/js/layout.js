@@ -22,7 +22,7 @@ export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32, // a list of blocks
   AGES = 15, // and since when its blocks are in it
   SHARED = 30, // what sharing saves: in a row of its own
-  ASIDE = 264; // or at the end of the first list
+  ASIDE = 264; // or beside the pool, or at the end of the first list
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
   BELOW = 24; // the heading of the second tier
@@ -292,6 +292,8 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const heading = per ? BELOW - cell.gy : 0,
     body = Math.max(tables, bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0), 100);
   const fit = fits(narrow, several || per > 0, far);
+  const end = poolsX + (cell.g + (between && cell.c)) * pitch.x + between,
+    besides = aside && width - MARGIN - end >= aside;
   return {
     width,
     narrow,
@@ -311,9 +313,13 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     lines,
     line,
     tables: narrow ? tables : body,
-    aside,
+    aside: besides ? 0 : aside,
     shared,
-    below,
+    sharing: [
+      aside ? width - MARGIN - aside : MARGIN,
+      besides ? firstY + 16 : HEAD + body + tree + 17,
+      aside || shared / SHARED,
+    ],
     legend,
     height: HEAD + body + tree + below + legend,
     tree,

@@ -51,13 +51,10 @@ export function drawLegend(stage, state, event) {
       "outline: freed, its last owner",
       both((bx, by) => layer.path(ring(bx + 1.5, by + 1.5, 9, 8, 1.5), "", "none", "#56B4E9"), box("thin")),
     );
-  if (run.isCrowd)
-    entry(
-      "the other sequences",
-      both((bx, by) => layer.rect(bx, by, 12, 11, "crowd"), box("thin")),
-    );
+  if (run.isCrowd) entry("the other sequences", both(box("crowd"), box("thin")));
   const [number] = [...signs].filter((sign) => sign !== "last");
-  if (number) entry(`${number}: held by s${number}`, (bx, by) => layer.text(bx + 6, by + 10, number, "mid strong"));
+  const letter = (text) => (bx, by) => layer.text(bx + 6, by + 10, text, "mid strong");
+  if (number) entry(`${number}: held by s${number}`, letter(number));
   const { several, list } = run.groups;
   const told = new Set(); // where letters have no room, groups that look the same are named once
   for (const group of several ? list : []) {
@@ -76,7 +73,6 @@ export function drawLegend(stage, state, event) {
   }
   if (state.nullBlock !== null)
     entry("crossed: null block, never handed out", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
-  const letter = (text) => (bx, by) => layer.text(bx + 6, by + 10, text, "mid strong");
   if (run.ahead) entry("written, token not known yet", letter("?"));
   if (state.preempted.size) entry("was preempted", letter("\u21ba"));
   if (run.updates && state.flight.some(({ rows }) => rows.some(([request]) => isWasted(state, request)))) {

@@ -1,5 +1,5 @@
 // The lists of blocks without owners, front first: which one is taken next, how long each has been free, what is
-// cached, what a hit took; beside or above them what sharing saves.
+// cached, what a hit took; and beside the pool or them, or above them, what sharing saves.
 
 import { AGES, HEAD, LIST, MARGIN, isAged } from "./layout.js";
 import { frame } from "./overlay.js";
@@ -13,9 +13,8 @@ const LABEL = 92,
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 export function drawLists(stage, state, changed, view) {
   const { layout, run, under } = stage;
-  let y = HEAD + layout.body + layout.tree + 14;
-  if (layout.aside || layout.shared) drawSharing(stage, state, y);
-  y += layout.shared;
+  let y = HEAD + layout.body + layout.tree + layout.shared + 14;
+  drawSharing(stage, state);
   for (const number of layout.lists) {
     const [name, order] = run.header.lists[number],
       ids = state.idsIn(number);
@@ -34,15 +33,13 @@ export function drawLists(stage, state, changed, view) {
 
 /** How many blocks are in use, and how many without sharing: in words, and those it saves dashed.
  * @param {Stage} stage @param {State} state */
-function drawSharing({ under, layout }, state, y) {
-  const { used, alone } = state.sharing,
-    { aside } = layout,
-    x = aside ? layout.width - MARGIN - aside : MARGIN,
-    each = Math.min(aside / alone, 16);
-  if (used === alone) return;
-  under.text(x, y + (aside ? 4 : 2), `${plural(used, "block")}; without sharing ${alone}`, "sum");
+function drawSharing({ under, layout }, { sharing: { used, alone } }) {
+  const [x, y, room] = layout.sharing,
+    each = Math.min(room / alone, 16);
+  if (!room || used === alone) return;
+  under.text(x, y, `${plural(used, "block")}; without sharing ${alone}`, "sum");
   if (each < 3) return;
-  const box = (i) => `M${x + i * each} ${y + 10}h${0.75 * each}v12h${-0.75 * each}z`,
+  const box = (i) => `M${x + i * each} ${y + 8}h${0.75 * each}v12h${-0.75 * each}z`,
     boxes = (first, to) => Array.from({ length: to - first }, (_, i) => box(first + i)).join("");
   under.path(boxes(0, used), "counted", "none", "var(--held)");
   under.path(boxes(used, alone), "counted saved");

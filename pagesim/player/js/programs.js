@@ -130,7 +130,7 @@ export function filmOf(run, right, narrow, x, top) {
     maxima = loads.map(({ m }) => m),
     keys = Math.max(...all.map((row) => row.first + weightsAt(row, 0).length)),
     label = narrow ? 112 : Math.min(Math.max(right * 0.19, 160), 190),
-    number = narrow ? 52 : 66,
+    number = narrow ? 52 : 74,
     /** @type {ProgramBox[]} */
     boxes = [],
     tables = [];
