@@ -355,7 +355,7 @@ export class Cells {
     }
     const names = namesOf(owners, look),
       times = `\u00d7${refs}`,
-      room = behind - 39;
+      room = behind - 46; // beside three signs of a step
     const text = fits(names, room) === null ? (refs > 1 ? times : short(names, Math.floor(room / 5.5))) : names;
     if (text) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(text, room) ?? ""}`, text);
   }

@@ -63,7 +63,7 @@ const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / 
 
 /** @returns {Grid | null} */
 function strips({ gpu, cpu, size, room, height, narrow, marks, several }) {
-  const owners = narrow ? 86 : 72,
+  const owners = 94,
     before = STRIP.before + (several ? TAG : 0),
     behind = owners + (marks ? BADGE : 0);
   const most = Math.max(Math.floor((height + STRIP.gy) / (STRIP.h + STRIP.gy)), 1),
