@@ -41,6 +41,14 @@ def thousands() -> pagesim.Timeline:
     return told(*map(range, (5000, 18, 22, 26)), gpu_blocks=2641, block_size=2)
 
 
+def cached() -> pagesim.Timeline:
+    """A block that is taken, written and found from now on, by one with a long name."""
+    story = pagesim.Story(gpu_blocks=12, block_size=4, caching=True, engine="v1")
+    for name in ("first", "second", "longest-of-all"):
+        story.arrive(f"You are a helpful assistant who answers {name} and twice", name=name)
+    return story.run
+
+
 def attention() -> pagesim.Timeline:
     """A prompt of seventeen blocks, and how a word looks at it."""
     story = pagesim.Story(gpu_blocks=20, block_size=4)
@@ -68,6 +76,7 @@ RUNS = {
     "V1, many blocks": lambda: engine_run(80, 128, max_num_seqs=16),
     "small": scenes.small,
     "figure 8": shared,
+    "V1, cached": cached,
     "caching": lambda: scenes.by_chance(3, True, 200),
     "naive": lambda: scenes.by_chance(4, False, 200),
     "scheduled": scenes.scheduled,
@@ -178,6 +187,17 @@ def test_twelve_blocks_stand_in_one_column(page: Page, width: int) -> None:
     )
     chips = page.look("boxes", ".ps-stage text", "GPU free list")[0]
     assert sharing["bottom"] > chips["top"] and sharing["top"] < chips["bottom"], "one row"
+
+
+@pytest.mark.parametrize("width", [1100, 1400])
+def test_what_sharing_saves_stands_beside_a_pool_that_leaves_room(page: Page, width: int) -> None:
+    page.size(width, 900)
+    page.show(shared())
+    page.js("pagesimPlayer.goto(pagesimPlayer.steps)")
+    sharing = [one for one in page.look("boxes", ".ps-stage text") if "sharing" in one["says"]]
+    first, *_, last = page.look("boxes", ".ps-cell .edge")
+    assert [one["left"] > last["right"] for one in sharing] == [True]
+    assert first["top"] < sharing[0]["bottom"] < last["bottom"]
 
 
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])

@@ -326,7 +326,7 @@ export class Cells {
   /** A strip: the id before it, a word in each slot, the owners after it.
    * @param {State} state @param {Owner[]} owners @param {Face} look */
   strip(cell, state, owners, look) {
-    const { cut, fits, cell: place } = this.stage.layout,
+    const { cut, em, fits, cell: place } = this.stage.layout,
       { w, h, owners: behind } = place,
       { id } = cell,
       { refs, after } = look,
@@ -356,7 +356,7 @@ export class Cells {
     const names = namesOf(owners, look),
       times = `\u00d7${refs}`,
       room = behind - 46; // beside three signs of a step
-    const text = fits(names, room) === null ? (refs > 1 ? times : short(names, Math.floor(room / 5.5))) : names;
+    const text = fits(names, room) === null ? (refs > 1 ? times : short(names, Math.floor(room / em))) : names;
     if (text) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(text, room) ?? ""}`, text);
   }
 
