@@ -146,7 +146,7 @@ declare global {
     tokens: [Name, number, unknown[]][];
     closed: Name[];
     queues: [string, string, number, Name, Name?][];
-    scheduled: [Name, Name | null, number][];
+    scheduled: [Name, Name | null, number, boolean][];
     marks: [unknown, unknown, [number, number][]][];
     reads: [number[], Name, number, number, (number | null)[], number[], number, number, number][];
     difference?: number;

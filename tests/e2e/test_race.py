@@ -74,6 +74,11 @@ def test_it_shows_what_v1_keeps_and_where_a_request_ends_later(page: Page) -> No
     manners = [words.text for words in page.all(".ps-manner")]
     assert "16 tokens" in page.one(".ps-race h1").text and "16 tokens" not in "".join(manners)
     assert manners[0] != manners[1], "the difference stands beside each"
+    mixed = [
+        any(len({it.is_prompt for it in step.scheduled}) > 1 for step in run) for run in both.runs
+    ]
+    assert mixed == [False, True], "V1 alone computes prompts and answers in one batch"
+    assert [words.count(".") for words in manners] == [2, 2], "and what becomes of a freed block"
     ends = [page.js(ENDS, number) for number in (0, 1)]
     rings = [page.js(RINGS, number) for number in (0, 1)]
     for own, other, found in zip(ends, ends[::-1], rings, strict=True):

@@ -34,16 +34,20 @@ export function isRace([a, b]) {
   );
 }
 
-/** How a run takes memory, and what becomes of a freed block: two sentences. @param {Run} run */
+/** How a run takes memory, what it computes at once, and what becomes of a freed block. @param {Run} run */
 export function manner(run) {
-  const { header, groups } = run;
+  const { header, groups, schedules, events } = run,
+    kinds = (at) => new Set(events[at].scheduled.map((row) => row[3])), // prompts, next tokens, or both
+    batch = schedules.some((at) => kinds(at).size > 1)
+      ? "Prompts and answers are computed in one batch."
+      : "Prompts have batches of their own: who writes an answer waits.";
   if (header.lists[0]?.[1] !== "sorted") {
     const what = groups.several ? "Blocks" : `Blocks of ${plural(header.block_size, "token")}`,
       then = header.caching ? "keeps its tokens, as a cache" : "forgets its tokens";
-    return [`${what} are taken as they are needed.`, `A freed block ${then}.`];
+    return [`${what} are taken as they are needed.`, batch, `A freed block ${then}.`];
   }
-  const whole = run.schedules.some((event) => run.share[event + 1][2] > 0);
-  return [whole ? "Each request reserves one region when it starts." : "Slots are taken as needed.", ""];
+  const whole = schedules.some((event) => run.share[event + 1][2] > 0);
+  return [whole ? "Each request reserves one region when it starts." : "Slots are taken as needed.", batch, ""];
 }
 
 /** When each request has ended, in one unit. @param {Run} run @param {Axis} axis @returns {Map<Name, number>} */
@@ -85,7 +89,7 @@ export class Race {
       way: html(
         "p",
         { class: "ps-manner" },
-        ways[i].filter((words, k) => words !== ways[1 - i][k] && (caches || !k)).join(" "),
+        ways[i].filter((words, k) => words !== ways[1 - i][k] && (caches || k < 2)).join(" "),
       ),
       score: html("span", { class: "ps-score-line" }),
       ends: html("span", {}),
