@@ -40,7 +40,7 @@ export function manner(run) {
     kinds = (at) => new Set(events[at].scheduled.map((row) => row[3])), // prompts, next tokens, or both
     batch = schedules.some((at) => kinds(at).size > 1)
       ? "Prompts and answers are computed in one batch."
-      : "Prompts have batches of their own: who writes an answer waits.";
+      : "Prompts have batches of their own: answers wait.";
   if (header.lists[0]?.[1] !== "sorted") {
     const what = groups.several ? "Blocks" : `Blocks of ${plural(header.block_size, "token")}`,
       then = header.caching ? "keeps its tokens, as a cache" : "forgets its tokens";
