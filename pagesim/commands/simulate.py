@@ -12,7 +12,6 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
-from pagesim.player.describe import counted
 from pagesim.simulation import POLICIES, PagedV1, Simulation
 from pagesim.simulation.waste_groups import rows as rows_of
 
@@ -189,7 +188,7 @@ def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> st
     import pagesim
 
     if other is None:
-        run.timeline.to_html(path, f"{run.title}: {counted(len(run.workload), 'request')}")
+        run.timeline.to_html(path)
         return "plays the run."
     pagesim.compare(run, other).to_html(path)
     return "plays both runs, step by step."

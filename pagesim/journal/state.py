@@ -170,6 +170,11 @@ class State:
     """The tables as the rows of a journal name them, for its recorder."""
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether requests hold slots in a row, as before paging: then there are no blocks."""
+        return next(iter(self.lists), None) in self.sorted_lists
+
+    @property
     def num_blocks(self) -> int:
         """The number of blocks in all pools."""
         return sum(self.pools.values())

@@ -54,7 +54,7 @@ def _placed(facts: Facts, verb: str) -> list[str]:
 
 
 def _append(facts: Facts) -> list[str]:
-    if facts.is_contiguous:
+    if facts.state.is_contiguous:
         return appended(facts)
     who, writes = facts.who, facts.of("write")
     count = sum(effect.count for effect in writes)
@@ -208,7 +208,7 @@ def _hits(facts: Facts) -> list[str]:
 
 
 def _given_back(facts: Facts) -> list[str]:
-    if facts.is_contiguous:
+    if facts.state.is_contiguous:
         return given_back(facts)
     parts, returned = [], facts.ids("free")
     if len(returned) == 1:

@@ -48,12 +48,11 @@ def notebook_output(run: Run, title: str | None = None) -> str:
 
 def packed_for_player(run: Run, title: str | None, **extras: Json) -> tuple[bytes, str]:
     """The file for the player, and its title; ``extras`` are more keys of its header."""
-    own = run.notes.title or gist(run)
-    title = check_text("title", title or own)
+    shown = run[:MAX_EVENTS]
+    title = check_text("title", title or run.notes.title or gist(shown))
     if len(run) > MAX_EVENTS:
         which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
         title = f"{title} ({which})"
-    shown = run[:MAX_EVENTS]
     return packed(shown, title=title, **extras), title
 
 

@@ -56,11 +56,6 @@ class Facts:
         is_alone = len(self.state.lists) == 1 or self.state.tier is not None
         return is_alone and self.state.null_block is not None
 
-    @property
-    def is_contiguous(self) -> bool:
-        """Whether requests hold slots in a row, as before paging: then there are no blocks."""
-        return next(iter(self.state.lists), None) in self.state.sorted_lists
-
     def of(self, kind: str) -> list[Effect]:
         return self._of.get(kind, [])
 
