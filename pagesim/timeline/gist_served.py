@@ -12,7 +12,7 @@ RESERVE = "ensure_num_empty_slots"
 def preempted(seen: Seen) -> str:
     """The memory is too small for those who run."""
     times = sum(kind == "preempt" for kind, _ in seen.events)
-    return times and f"{_shared(seen)}: {_often(times)}one loses its blocks and waits again" or ""
+    return f"{_shared(seen)}: {_often(times)}one loses its blocks and waits again" if times else ""
 
 
 def loaded(seen: Seen) -> str:
@@ -31,7 +31,8 @@ def found(seen: Seen) -> str:
 def copied(seen: Seen) -> str:
     """Samples of one prompt that go their own ways."""
     times = len(seen.rows[COPY])
-    return times and f"{_shared(seen)}: {_often(times)}a shared one is copied before a write" or ""
+    copies = f"{_often(times)}a shared one is copied before a write"
+    return f"{_shared(seen)}: {copies}" if times else ""
 
 
 def reserved(seen: Seen) -> str:
@@ -43,7 +44,7 @@ def reserved(seen: Seen) -> str:
     sizes = sorted({size * _unit(seen) for size in grants})
     size = " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
     if not grants or len(seen.requests) == 1:
-        return grants and f"1 request reserves {size} of {_memory(seen)}" or ""
+        return f"1 request reserves {size} of {_memory(seen)}" if grants else ""
     each = "each" if len(grants) == len(seen.requests) else "each that runs"
     return f"{_shared(seen)}: {each} reserves {size}, {_at_once(seen)}"
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection
 
-from pagesim.journal.effects import COPY, HIT, HOLDS, LOOKUP, MOVE, NULL, PATCH, WRITE, Name
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name
 from pagesim.journal.state import MAMBA
 from pagesim.player.describe import counted, name_text
 from pagesim.timeline.facts import pick
@@ -14,7 +15,7 @@ LONG = 16
 
 def filmed(seen: Seen) -> str:
     """How the programs of a kernel read the blocks."""
-    if not (reads := [row for _, row in seen.rows[HOLDS]]):
+    if not (reads := [row for _, row in seen.rows[fx.HOLDS]]):
         return ""
     tables, size = dict.fromkeys(row[2] for row in reads), seen.start.block_size
     whose = f"{pick(tables, 'its', 'their')} {'words' if seen.run.notes.tokens else 'tokens'}"
@@ -29,12 +30,12 @@ def filmed(seen: Seen) -> str:
 
 def swapped(seen: Seen) -> str:
     """Sequences that wait in the other memory, if possible while somebody writes."""
-    tables, said = seen.rows[PATCH], ""
-    for out in dict.fromkeys(at for at, row in seen.rows[MOVE] if row[2] not in seen.held):
+    tables, said = seen.rows[fx.PATCH], ""
+    for out in dict.fromkeys(at for at, row in seen.rows[fx.MOVE] if row[2] not in seen.held):
         movers = dict.fromkeys(row[1] for at, row in tables if at == out)
         back = [at for at, row in tables if at > out and row[1] in movers]
         until = min(back, default=len(seen.events))
-        writers = dict.fromkeys(row[2] for at, row in seen.rows[WRITE] if out < at < until)
+        writers = dict.fromkeys(row[2] for at, row in seen.rows[fx.WRITE] if out < at < until)
         if movers and writers:
             waits = f"{called(movers)} {pick(movers, 'waits', 'wait')} in CPU memory"
             return f"{waits} while {called(writers)} {pick(writers, 'goes', 'go')} on"
@@ -46,7 +47,7 @@ def swapped(seen: Seen) -> str:
 
 def copied(seen: Seen) -> str:
     """Copy-on-write."""
-    if not (copies := seen.rows[COPY]):
+    if not (copies := seen.rows[fx.COPY]):
         return ""
     if len(copies) > 1:
         saves = f"Sharing saves up to {counted(seen.held.saved, 'block')}"
@@ -67,8 +68,8 @@ def found(seen: Seen) -> str:
         find = pick(finds, "finds part of its", "find part of their")
         return f"{of} {find} prompt in the cache" if finds else ""
     ((who, when),) = finds.items()
-    hits = {row[1] for at, row in seen.rows[HIT] if at == when}
-    count = max((row[2] + len(row[3:]) for at, row in seen.rows[PATCH] if at == when), default=0)
+    hits = {row[1] for at, row in seen.rows[fx.HIT] if at == when}
+    count = max((row[2] + len(row[3:]) for at, row in seen.rows[fx.PATCH] if at == when), default=0)
     return f"{called([who])} finds {len(hits)} of its {counted(count, 'block')} in the cache"
 
 
@@ -84,7 +85,7 @@ def shared(seen: Seen) -> str:
 
 def windowed(seen: Seen) -> str:
     """Blocks that no later token sees."""
-    tables = [row[2] for _, row in seen.rows[NULL] if row[2] is not None]
+    tables = [row[2] for _, row in seen.rows[fx.NULL] if row[2] is not None]
     left = [table for table in tables if seen.start.group_of(table).kind != MAMBA]
     who = dict.fromkeys(map(seen.held.owner, left))
     gives = pick(who, "gives back blocks that its", "give back blocks that their")
@@ -92,9 +93,10 @@ def windowed(seen: Seen) -> str:
 
 
 def asked(seen: Seen) -> str:
-    """A lookup in several KV cache groups."""
-    groups = len(seen.start.groups)
-    return f"{groups} groups of layers must agree on what is cached" if seen.rows[LOOKUP] else ""
+    """A lookup in several KV cache groups, and nothing else."""
+    if {kind for kind, _ in seen.events} != {fx.GET_COMPUTED_BLOCKS}:
+        return ""
+    return f"{len(seen.start.groups)} groups of layers must agree on what is cached"
 
 
 def held(seen: Seen) -> str:

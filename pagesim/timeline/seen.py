@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from pagesim.journal.effects import CLOSE, ENTER, HIT, HOLDS, LEAVE, NULL, OPEN, PATCH, Name, Row
+from pagesim.journal.effects import CLOSE, ENTER, HIT, LEAVE, NULL, OPEN, PATCH, Name, Row
 from pagesim.journal.state import State
 from pagesim.player.groups import owner_of
 from pagesim.timeline.file import Run
@@ -89,7 +89,9 @@ class Held:
 
     def of(self, state: State) -> tuple[int, int]:
         """How many sequences hold how many blocks in a state."""
-        held = {name: set(filter(self.__contains__, t.block_ids)) for name, t in state.tables.items()}
+        held = {
+            name: set(filter(self.__contains__, t.block_ids)) for name, t in state.tables.items()
+        }
         owners = {self.owner(name) for name, blocks in held.items() if blocks}
         return len(owners), len(set().union(*held.values()))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
+from pagesim import v1
 from pagesim.simulation import Limits
 from pagesim.simulation.rows import record_max
 from pagesim.timeline import Timeline
@@ -47,7 +48,8 @@ def most(run: Timeline, of: Callable[[pagesim.State], int]) -> int:
 
 
 def blocks(state: pagesim.State) -> int:
-    return len({block for table in state.tables.values() for block in table.block_ids})
+    named = {block for table in state.tables.values() for block in table.block_ids}
+    return len(named - {state.null_block})
 
 
 def saved(state: pagesim.State) -> int:
@@ -108,6 +110,10 @@ def test_sharing_is_told_as_of_the_state_in_which_it_saves_most() -> None:
 def test_a_block_is_copied_because_it_is_shared() -> None:
     run = samples(2, 1)
     assert len(run.find(kind="copy")) == 1
+    requests = [Request(f"r{i}", 0, 20, 20) for i in range(2)]
+    several = pagesim.simulate(requests, samples=2, pool=512, record=True).timeline
+    assert several is not None
+    assert numbers(several) == [2, 32, len(several.find(kind="copy"))] == [2, 32, 2]
     assert names(run) == {"a", "b0"} and not numbers(run)
     run = samples(4, 0, 1, 2, 3)
     assert numbers(run) == [most(run, saved), len(run.find(kind="copy"))] == [6, 3]
@@ -126,6 +132,30 @@ def test_blocks_are_found_in_the_cache(engine: str) -> None:
     assert numbers(story.run) == [2, 3], "in V0 it uses the first's last block instead of its own"
     story.arrive(prompt, name="third")
     assert numbers(story.run) == [2, 3]
+
+
+def test_requests_find_blocks_on_both_tiers() -> None:
+    scheduler = v1.Scheduler(
+        v1.SchedulerConfig(64, 8, 64), v1.CacheConfig(4, 9), v1.OffloadingConfig(16)
+    )
+    prompts = {1: range(9), 3: range(9), 5: range(100, 132), 7: range(9)}
+    arrivals = {
+        step: [v1.Request(f"r{step}", prompt, block_size=4, max_tokens=1)]
+        for step, prompt in prompts.items()
+    }
+    with pagesim.record(scheduler) as run:
+        v1.serve(scheduler, arrivals)
+    assert numbers(run) == [4, 8]
+    piece = run[: run.find(kind="load")[0]]
+    assert numbers(piece) == [4, 8, 1] and gist(piece) != gist(run), "it has found them on the GPU"
+
+
+def test_a_lookup_in_groups_is_counted_by_groups() -> None:
+    groups = [v1.FullAttentionSpec(4), v1.SlidingWindowSpec(4, sliding_window=5)]
+    manager = v1.KVCacheManager(9, groups=groups)
+    with pagesim.record(manager) as run:
+        manager.get_computed_blocks(v1.Request("new", range(9), block_size=4))
+    assert numbers(run) == [2]
 
 
 def test_a_sequence_waits_on_the_cpu_while_another_one_writes() -> None:
@@ -152,13 +182,14 @@ def test_a_film_says_how_the_blocks_are_read() -> None:
     assert len(said) == 5 and all("s0" in each for each in said)
 
 
-def test_windows_and_groups_are_named() -> None:
-    story = pagesim.Story(engine="v1", groups=["full", ("window", 5)], gpu_blocks=12, caching=False)
+@pytest.mark.parametrize("other", [("window", 5), "state"])
+def test_a_window_passes_blocks_and_a_state_does_not(other: tuple[str, int] | str) -> None:
+    story = pagesim.Story(engine="v1", groups=["full", other], gpu_blocks=12, caching=True)
     alice = story.arrive(range(4), name="alice")
-    before = gist(story.run)
+    assert "alice" in gist(story.run) and numbers(story.run) == [2, 11]
     alice.write(range(9))
-    assert names(story.run) == set() and "alice" in gist(story.run) != before
-    assert gist(story.run[: len(story.run) - 9]) == before, "nothing has left the window"
+    held = [] if other != "state" else [most(story.run, blocks), 11]
+    assert "alice" in gist(story.run) and numbers(story.run) == held
 
 
 def test_a_run_that_asks_does_not_answer() -> None:
@@ -185,5 +216,12 @@ def test_a_part_of_a_run_is_told_by_what_is_in_it(tmp_path: Path) -> None:
     assert numbers(run[len(run) :])[0] == saved(run.at(-1)), "it begins with tables"
     run.save(tmp_path / "run.jsonl")
     assert gist(pagesim.load(tmp_path / "run.jsonl")) == whole
-    long = served("paged")
-    assert numbers(long[len(long) // 2 :])[1] == 8
+    requests = [Request(f"r{i}", 0.01 * i, 20, 30) for i in range(4)]
+    few = Limits(max_model_len=64)
+    long = pagesim.simulate(
+        requests, policy="v1", pool=144, block_size=4, limits=few, record=True
+    ).timeline
+    assert long is not None
+    piece = long[long.find(kind="preempt")[-1] + 1 :]
+    assert piece.find(kind="hit"), "a request that was preempted finds its own blocks"
+    assert numbers(piece)[-1] == most(piece, blocks)
