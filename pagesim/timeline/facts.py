@@ -1,11 +1,14 @@
 """What captions are made of: an event by its effects, and the words for blocks and tokens."""
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence, Sized
 
 from pagesim.journal.effects import Name
 from pagesim.journal.state import FULL, MAMBA, State, name_parts
 from pagesim.player.describe import counted, name_text
 from pagesim.timeline.events import Effect, Event
+
+LONG = 16
+"""Letters: a title does not have longer names."""
 
 
 def blocks(ids: Iterable[int]) -> str:
@@ -31,6 +34,14 @@ def tokens_and_blocks(count: int, needed: int) -> str:
 def pick(items: Sized, one: str, several: str) -> str:
     """The wording that fits the number of items."""
     return one if len(items) == 1 else several
+
+
+def called(names: Collection[Name]) -> str:
+    """One or two names if they are short, or how many sequences they are."""
+    texts = [name_text(name) for name in names]
+    if len(texts) < 3 and max(map(len, texts)) <= LONG:
+        return " and ".join(texts)
+    return counted(len(texts), "sequence")
 
 
 class Facts:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pagesim.journal.effects import BEGIN, COPY, LOAD, PATCH
+from pagesim.journal.effects import BEGIN, COPY, ENTER, LOAD, PATCH
 from pagesim.timeline.seen import Seen
 
 RESERVE = "ensure_num_empty_slots"
@@ -12,7 +12,9 @@ RESERVE = "ensure_num_empty_slots"
 def preempted(seen: Seen) -> str:
     """The memory is too small for those who run."""
     times = sum(kind == "preempt" for kind, _ in seen.events)
-    return f"{_shared(seen)}: {_often(times)}one loses its blocks and waits again" if times else ""
+    swaps = sum(row[1] == "swapped" for _, row in seen.rows[ENTER])
+    what = "moves to the CPU and waits" if swaps == times else "loses its blocks and waits again"
+    return f"{_shared(seen)}: {_often(times)}one {what}" if times else ""
 
 
 def loaded(seen: Seen) -> str:
@@ -52,7 +54,7 @@ def reserved(seen: Seen) -> str:
 def running(seen: Seen) -> str:
     """What can be said of all."""
     most = seen.held.most
-    if len(seen.requests) == 1:
+    if most and len(seen.requests) == 1:
         return f"1 request holds up to {most * _unit(seen):,} of {_memory(seen)}"
     where = "all" if most == seen.held.num_blocks else f"up to {most * _unit(seen):,}"
     return f"{_shared(seen)}: {_at_once(seen)}, in {where} of them" if most else _shared(seen)
@@ -84,4 +86,6 @@ def _often(times: int) -> str:
 
 def _at_once(seen: Seen) -> str:
     most = seen.num_running
-    return "all run at once" if most == len(seen.requests) else f"at most {most:,} run at once"
+    if most == len(seen.requests):
+        return "all run at once"
+    return f"at most {most:,} run at once" if most > 1 else "one runs at a time"

@@ -1,28 +1,25 @@
 """What a run without a scheduler shows, in a sentence: sequences that write into blocks."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from pagesim.journal import effects as fx
-from pagesim.journal.effects import Name
 from pagesim.journal.state import MAMBA
-from pagesim.player.describe import counted, name_text
-from pagesim.timeline.facts import pick
+from pagesim.player.describe import counted
+from pagesim.timeline.facts import called, pick
 from pagesim.timeline.seen import Seen
-
-LONG = 16
-"""Letters: a title does not have longer names."""
 
 
 def filmed(seen: Seen) -> str:
     """How the programs of a kernel read the blocks."""
     if not (reads := [row for _, row in seen.rows[fx.HOLDS]]):
         return ""
-    tables, size = dict.fromkeys(row[2] for row in reads), seen.start.block_size
+    tables = dict.fromkeys(seen.held.owner(row[2]) for row in reads)
+    size = seen.start.block_size
     whose = f"{pick(tables, 'its', 'their')} {'words' if seen.run.notes.tokens else 'tokens'}"
     attend = f"{called(tables)} {pick(tables, 'attends', 'attend')}"
     if any(kind == "reduce" for kind, _ in seen.events):
         return f"{attend}: parts of {whose} are read side by side, then merged"
-    is_decode = len({row[2:4] for row in reads}) == len(tables)
+    is_decode = len({row[2:4] for row in reads}) == len({row[2] for row in reads})
     loads = [{slot // size for slot in row[5] if slot is not None} for row in reads]
     how = "block by block" if max(map(len, loads)) < 2 else "several blocks at a time"
     return f"{attend}: each {'head' if is_decode else 'query'} reads {whose} {how}"
@@ -30,12 +27,14 @@ def filmed(seen: Seen) -> str:
 
 def swapped(seen: Seen) -> str:
     """Sequences that wait in the other memory, if possible while somebody writes."""
-    tables, said = seen.rows[fx.PATCH], ""
+    said, changes = "", seen.rows[fx.PATCH]
     for out in dict.fromkeys(at for at, row in seen.rows[fx.MOVE] if row[2] not in seen.held):
-        movers = dict.fromkeys(row[1] for at, row in tables if at == out)
-        back = [at for at, row in tables if at > out and row[1] in movers]
-        until = min(back, default=len(seen.events))
-        writers = dict.fromkeys(row[2] for at, row in seen.rows[fx.WRITE] if out < at < until)
+        movers = dict.fromkeys(row[1] for at, row in changes if at == out)
+        back = [at for at, row in changes if at > out and row[1] in movers]
+        gone = [at for at, row in seen.rows[fx.CLOSE] if at > out and row[1] in movers]
+        until = min([*back, *gone], default=len(seen.events))
+        between = (row[2] for at, row in seen.rows[fx.WRITE] if out < at < until)
+        writers = [name for name in dict.fromkeys(between) if name is not None]
         if movers and writers:
             waits = f"{called(movers)} {pick(movers, 'waits', 'wait')} in CPU memory"
             return f"{waits} while {called(writers)} {pick(writers, 'goes', 'go')} on"
@@ -49,10 +48,10 @@ def copied(seen: Seen) -> str:
     """Copy-on-write."""
     if not (copies := seen.rows[fx.COPY]):
         return ""
-    if len(copies) > 1:
+    if len(copies) > 1 and seen.held.saved:
         saves = f"Sharing saves up to {counted(seen.held.saved, 'block')}"
         return f"{saves}; {len(copies):,} writes copy a shared block first"
-    ((at, (_, block, *_)),) = copies
+    at, (_, block, *_) = copies[0]
     tables, writer = seen.run.at(at).tables, seen.events[at][1]
     owners = [name for name, table in tables.items() if block in table.block_ids]
     if writer is None or len(owners) < 2:
@@ -111,11 +110,3 @@ STORY: tuple[Callable[[Seen], str], ...] = (
     *(swapped, copied, found, shared, windowed, asked, held),
 )
 """The most telling first."""
-
-
-def called(names: Collection[Name]) -> str:
-    """One or two short names, or how many they are."""
-    texts = [name_text(name) for name in names]
-    if len(texts) < 3 and max(map(len, texts)) <= LONG:
-        return " and ".join(texts)
-    return counted(len(texts), "sequence")

@@ -11,6 +11,7 @@ from typing import Any
 import pagesim
 from pagesim.timeline import TimelineError
 from pagesim.timeline.file import header
+from pagesim.timeline.gist import gist
 
 WRONG: list[Any] = [
     *(None, -1, 0, 10**5, 2**31, 2**63, 2**70, 0.5, 1e300, float("nan"), float("inf")),
@@ -48,6 +49,7 @@ def check(run: pagesim.Timeline, path: Path) -> None:
         run.find(sequence=event.subject, kind=event.kind)
     run.find(block=0)
     header(run)
+    assert gist(run)
     assert isinstance(run._repr_html_() if len(run) < 3 else "", str)
     again = path.with_name("again.jsonl")
     run.save(again)

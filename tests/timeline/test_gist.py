@@ -15,6 +15,7 @@ from pagesim.timeline.display import packed_for_player
 from pagesim.timeline.gist import gist
 from pagesim.timeline.seen import Seen
 from pagesim.workload import Request
+from tests.timeline.runs import recorded
 from tests.timeline.scenes import told
 from tests.timeline.test_film import READS, Read
 from tests.timeline.test_film import story as for_a_film
@@ -47,13 +48,17 @@ def most(run: Timeline, of: Callable[[pagesim.State], int]) -> int:
     return max(of(run.at(i)) for i in range(len(run) + 1))
 
 
-def blocks(state: pagesim.State) -> int:
-    named = {block for table in state.tables.values() for block in table.block_ids}
-    return len(named - {state.null_block})
+def on_gpu(state: pagesim.State, each: bool = False) -> int:
+    """The blocks of the GPU in tables; ``each`` counts one as often as it is there."""
+    size = next(iter(state.pools.values()))
+    ids = [block for table in state.tables.values() for block in table.block_ids if block < size]
+    held = [block for block in ids if block != state.null_block]
+    return len(held) if each else len(set(held))
 
 
 def saved(state: pagesim.State) -> int:
-    return sum(len(table.block_ids) for table in state.tables.values()) - blocks(state)
+    """The blocks that sharing saves."""
+    return on_gpu(state, each=True) - on_gpu(state)
 
 
 def samples(count: int, *writes: int) -> Timeline:
@@ -75,12 +80,23 @@ def test_requests_share_memory_and_one_loses_its_blocks(policy: str, memory: int
     assert times == 0 or numbers(run)[2:] == [times] * (times > 1)
 
 
+def test_a_request_that_is_swapped_keeps_what_it_has() -> None:
+    said = set()
+    for mode in ("swap", "recompute"):
+        requests = [Request(f"r{i}", 0, 20, 20) for i in range(4)]
+        given = {"preemption_mode": mode, "num_cpu_blocks": 16, "pool": 128}
+        run = pagesim.simulate(requests, record=True, **given).timeline
+        assert run is not None and numbers(run) == [4, 8, len(run.find(kind="preempt"))]
+        said.add(gist(run).partition("times")[2])
+    assert len(said) == 2
+
+
 def test_enough_memory_is_told_by_who_runs_and_what_they_hold() -> None:
     run = served("v1", 2048, 10)
-    assert numbers(run) == [10, 127, most(run, blocks)], "all run at once"
+    assert numbers(run) == [10, 127, most(run, on_gpu)], "all run at once"
     run = served("token", 2048, 10)
-    assert "2,048" in gist(run) and numbers(run)[2:] == [most(run, blocks)]
-    assert numbers(served("token", count=1)) == [1, most(served("token", count=1), blocks), 128]
+    assert "2,048" in gist(run) and numbers(run)[2:] == [most(run, on_gpu)]
+    assert numbers(served("token", count=1)) == [1, most(served("token", count=1), on_gpu), 128]
 
 
 def test_memory_before_paging_is_reserved() -> None:
@@ -99,12 +115,22 @@ def test_sharing_is_told_as_of_the_state_in_which_it_saves_most() -> None:
     run = samples(3)
     best = most(run, saved)
     assert numbers(run) == [best, 3, 2, 2 + best] == [4, 3, 2, 6]
-    assert Seen(run).held.most == most(run, blocks) == 2
+    assert Seen(run).held.most == most(run, on_gpu) == 2
     story = pagesim.Story()
     twin = story.arrive(range(8)).fork()
     assert numbers(story.run) == [2, 2, 2, 4]
     twin.leave()
     assert numbers(story.run) == [2, 2, 2, 4], "it was so"
+
+
+@pytest.mark.parametrize("kind", ["manager-caching", "tables-naive", "groups", "offload"])
+def test_what_is_held_is_what_the_states_say(kind: str) -> None:
+    run = recorded(kind, 6, 60)
+    for part in (run, run[len(run) // 2 :]):
+        held = Seen(part).held
+        assert held.most == most(part, on_gpu)
+        assert held.saved == most(part, saved)
+        assert len(gist(part)) <= 75
 
 
 def test_a_block_is_copied_because_it_is_shared() -> None:
@@ -170,6 +196,12 @@ def test_a_sequence_waits_on_the_cpu_while_another_one_writes() -> None:
     ishmael.swap_out()
     alice.write("to")
     assert names(story.run) == {"call", "alice"}
+    story = pagesim.Story(cpu_blocks=4)
+    alice, ishmael = story.arrive("Alice was", name="alice"), story.arrive("Call me", name="call")
+    ishmael.swap_out()
+    ishmael.leave()
+    alice.write("beginning")
+    assert names(story.run) == {"call"}, "it has left before"
 
 
 def test_a_film_says_how_the_blocks_are_read() -> None:
@@ -188,7 +220,7 @@ def test_a_window_passes_blocks_and_a_state_does_not(other: tuple[str, int] | st
     alice = story.arrive(range(4), name="alice")
     assert "alice" in gist(story.run) and numbers(story.run) == [2, 11]
     alice.write(range(9))
-    held = [] if other != "state" else [most(story.run, blocks), 11]
+    held = [] if other != "state" else [most(story.run, on_gpu), 11]
     assert "alice" in gist(story.run) and numbers(story.run) == held
 
 
@@ -224,4 +256,4 @@ def test_a_part_of_a_run_is_told_by_what_is_in_it(tmp_path: Path) -> None:
     assert long is not None
     piece = long[long.find(kind="preempt")[-1] + 1 :]
     assert piece.find(kind="hit"), "a request that was preempted finds its own blocks"
-    assert numbers(piece)[-1] == most(piece, blocks)
+    assert numbers(piece)[-1] == most(piece, on_gpu)
