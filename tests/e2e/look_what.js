@@ -168,7 +168,8 @@ function programs() {
   return all(".ps-stage .program").map((node) => {
     const frame = box(node), heights = within(frame, ".bar").map((bar) => box(bar).height);
     const seen = within(frame, ".ps-stage text").filter((text) => getComputedStyle(text).opacity !== "0");
-    return { top: frame.top, bottom: frame.bottom, left: frame.left, heights, texts: said(seen),
+    const claimed = said(seen.filter((text) => !text.matches(".muted")));
+    return { top: frame.top, bottom: frame.bottom, left: frame.left, heights, texts: said(seen), claimed,
       marked: seen.filter((text) => text.matches(".rose")).length, outlined: within(frame, ".traced").length > 0 };
   });
 }

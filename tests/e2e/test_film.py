@@ -158,7 +158,7 @@ def test_cause_before_effect(page: Page) -> None:
             bars, old = program["heights"], before[number]
             drawn = sum(bars) / full
             for total in (l0, l0 * float(np.exp(m0 - m)), l):
-                if f"{total:.2f}" in program["texts"]:
+                if f"{total:.2f}" in program["claimed"]:
                     assert total == pytest.approx(drawn, abs=0.2), "a sum is that of the bars"
                     said.add(total)
             assert lengths[2 * number + 1] == pytest.approx(unit * drawn, rel=0.1, abs=2)

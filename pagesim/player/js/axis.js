@@ -60,7 +60,7 @@ export class Axis {
     this.unit = unit;
     this.stops = stopsOf(run, unit);
     this.places = placesOf(run, unit, this.stops);
-    this.max = this.places[run.steps];
+    this.max = this.places[run.steps] + (unit === EVENTS ? 0.5 : 0); // what the last event leaves is seen too
   }
 
   /** The stop nearest to a place. */

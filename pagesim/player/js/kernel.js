@@ -184,9 +184,11 @@ export class Kernel {
     grown.push([sum, "X", (before?.l ?? 0) / now.l, less / now.l]);
     if (!before) return false;
     seen.push([put(past, 1, brief(before.l)), 0, isNew ? SHRINKS : 2]);
+    seen.push([put(past, 1, brief(isNew ? less : before.l), "muted"), 2, GROWN]); // until it is right again
     if (!isNew) return false;
     this.isNew = true;
     seen.push(
+      [put(past, 1, brief(before.l), "muted"), SHRINKS, SHRUNK],
       [put(past, 1, brief(less)), SHRUNK, 2],
       [put(past, 2, brief(before.m)), 0, 1],
       [largest(past, before.m), 0, 1],

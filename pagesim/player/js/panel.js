@@ -232,9 +232,9 @@ export class Panel {
   /** The caption of an event, and what it changed. @param {PageEvent | null} event */
   showEvent(event) {
     const { run, step, state } = this.player,
-      first = isCount(run.header.first) ? run.header.first : 0;
+      from = isCount(run.header.first) ? run.header.first : 0;
     if (!event) {
-      const what = first ? `The state before event ${first} of the run.` : "Start of the recording.";
+      const what = from ? `The state before event ${from} of the run.` : "Start of the recording.";
       this.caption.replaceChildren(what);
       this.changes.replaceChildren();
       return;
@@ -250,9 +250,11 @@ export class Panel {
         : ` \u00b7 schedule ${event.step}`;
     const told = rounds ? `, ${round} of ${plural(rounds, "answer")}` : "";
     const said = [...(rounds ? [roundInWords(run, event, round)] : []), ...(round < rounds ? [] : [event.caption])];
+    const [first, ...then] = said.join(" ").split(/(?=; )/);
     this.caption.replaceChildren(
       html("b", {}, `Step ${step}${told}:`),
-      ` ${said.join(" ")} `,
+      ` ${first}`,
+      html("small", {}, `${then.join("")} `),
       html("span", { class: "ps-call" }, `${event.event}${of}${group}`),
     );
     const byKind = new Map(),

@@ -24,7 +24,7 @@ export function drawTree(stage, state, owners, event, changed, view) {
     rows = all.filter((chain) => first.includes(chain)),
     deep = Math.max(...rows.map((chain) => chain.length)),
     room = layout.width - 2 * MARGIN - 60,
-    wide = Math.max(Math.min(room / deep - LINK, 120), LEAST),
+    wide = Math.max(Math.min(room / deep - LINK, 160), LEAST),
     most = Math.floor(room / (wide + LINK));
   const drawn = new Map(); // node → where it is
   let links = "";
@@ -49,9 +49,9 @@ export function drawTree(stage, state, owners, event, changed, view) {
                 .map(label)
                 .join(" "),
         name = ids.join(" "),
-        whole = hit ? `${name}: ${words}` : words,
-        text = words && layout.fits(whole, wide - 4) === "" ? whole : short(name, 5);
-      under.text(x + wide / 2, y + 12.5, text, `mid cut ${owner ? owner.ink : ""}`, hit);
+        [part, tiny] = layout.cut(words, wide - 8 * name.length - 16),
+        text = hit && part ? `${name}: ${part}` : part || short(name, 5);
+      under.text(x + wide / 2, y + 12.5, text, `mid cut ${owner ? owner.ink : ""}${tiny}`, hit);
       if (ids.some((one) => changed.has(one))) over.rect(x - 2, y - 2, wide + 4, HIGH + 4, "frame hung");
       if (missed) over.path(`M${x - LINK / 2} ${y - 3}v${HIGH + 6}`, "candidate");
     }
