@@ -200,6 +200,14 @@ def test_what_sharing_saves_stands_beside_a_pool_that_leaves_room(page: Page, wi
     assert first["top"] < sharing[0]["bottom"] < last["bottom"]
 
 
+def test_cached_blocks_show_their_words(page: Page) -> None:
+    page.size(1400, 900)
+    page.show(cached())
+    page.js("pagesimPlayer.goto(pagesimPlayer.steps)")
+    nodes = [one["says"] for one in page.look("boxes", ".ps-stage .cut")]
+    assert len(nodes) > 3 and all(len(name.split()) == 5 for name in nodes), "a number, four words"
+
+
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])
 def test_controls_and_stage_fit_a_laptop(page: Page, name: str) -> None:
     page.size(1000, 640)

@@ -54,6 +54,20 @@ def across(page: Page, *shares: float) -> None:
     mouse.release().perform()
 
 
+def test_what_the_last_event_brings_is_seen(page: Page) -> None:
+    story = pagesim.Story(gpu_blocks=8, block_size=4)
+    story.arrive("one two three").write("four")
+    story.arrive("five six", name="late")
+    page.show(story.run)
+    page.js("pagesimPlayer.goto(pagesimPlayer.steps)")
+    (late,) = page.look("boxes", ".ps-curve .runs")[-1:]
+    (knob,), (room, *_) = (page.look("boxes", f".ps-curve .{name}") for name in ("knob", "room"))
+    assert late["right"] - late["left"] > 20 and late["right"] == pytest.approx(
+        room["right"], abs=2
+    )
+    assert late["left"] == pytest.approx((knob["left"] + knob["right"]) / 2, abs=2)
+
+
 def test_the_line_is_dragged(page: Page) -> None:
     run = served()
     page.show(run)
