@@ -155,7 +155,7 @@ def test_contiguous_memory_has_nodes_for_requests_alone(page: Page) -> None:
     assert len(page.all(".ps-cell.dim")) == len(rows().at(10).tables) - 1
 
 
-@pytest.mark.parametrize("width", [768, 1000])
+@pytest.mark.parametrize("width", [400, 768, 1000])
 def test_whose_a_small_cell_is_can_be_read(page: Page, width: int) -> None:
     run = crowd()
     page.size(width, 900)

@@ -44,7 +44,7 @@ const CELLS = [
   { w: 38, h: 28, gx: 5, gy: 6, detail: 1 },
   { w: 29, h: 23, gx: 4, gy: 4, detail: 1 },
   { w: 24, h: 19, gx: 3, gy: 3, detail: 0 },
-  { w: 20, h: 16, gx: 3, gy: 3, detail: 0 },
+  { w: 20, h: 16, gx: 2.5, gy: 3, detail: 0 },
   { w: 16, h: 14, gx: 2.5, gy: 2.5, detail: 0 },
   { w: 12, h: 11, gx: 2, gy: 2, detail: 0 },
   { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 },
