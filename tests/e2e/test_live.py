@@ -186,6 +186,22 @@ def test_a_loop_without_end_is_stopped_and_the_text_stays(live: Page) -> None:
     assert steps(live)[1] > 4
 
 
+def test_a_page_that_is_left_ends_its_python_and_begins_again(live: Page, address: str) -> None:
+    """The page itself is kept by the browser, for the way back: what is written there stays."""
+    write(live, LOOP)
+    live.js("window.left = python.worker; cells[0].runs.click()")
+    state(live, "running")
+    live.driver.get(f"{address}exercises/ex02.html")
+    assert live.js("return python.state") == "asleep"
+    live.driver.back()
+    state(live, "ready")
+    assert live.js("return window.left instanceof Worker && left !== python.worker")
+    assert live.js("return cells[0].text") == LOOP
+    live.js("cells[0].resets.click()")
+    assert "problem" not in run(live)
+    assert steps(live)[1] > 4
+
+
 def test_what_was_written_is_there_on_the_next_visit(live: Page) -> None:
     write(live, "import pagesim\nstory = pagesim.Story()\nstory.arrive('a').leave()")
     live.driver.refresh()

@@ -34,12 +34,24 @@ function ask(question) {
   });
 }
 
-/** End whatever runs, and begin again. */
-function replace() {
+/** End whatever runs. */
+function end() {
   python.worker?.terminate();
-  Object.assign(python, { worker: null, state: "asleep" });
+  python.worker = null;
+  enter("asleep");
   const left = [...python.asked.values()];
   python.asked.clear();
   left.forEach((done) => done({ stopped: true }));
+}
+
+/** End whatever runs, and begin again. */
+function replace() {
+  end();
   wake();
 }
+
+// A browser keeps a few of the pages that were left, for the way back, and would keep the memory of their Pythons.
+addEventListener("pagehide", () => {
+  if (python.worker) addEventListener("pageshow", wake, { once: true });
+  end();
+});
