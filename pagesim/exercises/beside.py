@@ -10,7 +10,7 @@ MOST_STEPS = 2_000
 """So many steps are looked through."""
 
 
-def parted(right: Timeline, yours: Timeline) -> int | None:
+def parting_step(right: Timeline, yours: Timeline) -> int | None:
     """The first step at which the two differ; None if none does, or if their pools are others."""
     if (right.at(0).pools, right.at(0).block_size) != (yours.at(0).pools, yours.at(0).block_size):
         return None
@@ -35,7 +35,7 @@ def beside(right: Timeline, shown: Timeline | Compared) -> Compared:
     if not isinstance(shown, Compared):
         titles = right.notes.title or "the right answer", shown.notes.title or "with your answer"
         shown = compare(right, shown, titles)
-    step = parted(*shown.runs)
+    step = parting_step(*shown.runs)
     for run in shown.runs:
         run.annotate(opens=len(run) if step is None else min(step, len(run)))
     return shown

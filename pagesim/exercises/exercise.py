@@ -50,7 +50,9 @@ class Exercise:
     why: Callable[[Case, Any, Any], str]
     """``(case, yours, expected)`` → one sentence naming the rule that was broken."""
     mistakes: Mapping[str, Wrong]
+    """The typical wrong answers by name."""
     hints: tuple[str, str, str]
+    """From a nudge to nearly the whole answer."""
     vllm: tuple[str, ...]
     """Where the real thing is: ``file: function`` of vLLM's ``release``."""
     play: Callable[[Case], Timeline] | None = None

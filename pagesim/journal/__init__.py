@@ -133,7 +133,7 @@ class Journal:
             self._rows.extend(rows(*args))
 
     def undo(self, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
-        """Note that ``inverse(*args)`` undoes what was just done, and a run does not show."""
+        """Note that ``inverse(*args)`` undoes what was just done, for what no row tells."""
         if self._marks:
             self._inverses.append((inverse, args))
 

@@ -18,28 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pagesim.simulation import Limits, Roofline, Simulation, simulate
-from pagesim.sizing.link import Link
 from pagesim.sizing.load_or_compute import SHARE as SHARE
 from pagesim.sizing.load_or_compute import WAIT as WAIT
 from pagesim.sizing.load_or_compute import LoadOrCompute as LoadOrCompute
 from pagesim.sizing.model import ModelSpec
 from pagesim.workload import Request
-
-
-def crossover(
-    model: str,
-    gpu: str = "h100",
-    link: str | Link = "pcie4",
-    tp: int = 1,
-    *,
-    share: float = SHARE,
-    wait_seconds: float = WAIT,
-    pairs: bool = True,
-) -> float:
-    """From how many tokens on loading beats computing; see :class:`LoadOrCompute`."""
-    one = LoadOrCompute.of(model, gpu, link, tp, share=share, wait_seconds=wait_seconds)
-    return one.crossover(pairs=pairs)
-
 
 MODELS = (("llama-2-7b", 1, WAIT), ("llama-3.1-8b", 1, WAIT), ("llama-3.1-70b", 4, 2 * WAIT))
 """What the table compares: models, GPUs, and how long a step of them takes."""

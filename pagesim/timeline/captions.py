@@ -1,4 +1,7 @@
-"""What happened, and why, in one sentence."""
+"""What happened in an event, and why, in one sentence; here the parts of V0 and of tables.
+
+The parts of V1, of a second tier and of contiguous memory stand in ``captions_*``.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -137,21 +140,21 @@ def _schedule(facts: Facts) -> list[str]:
         return ["nothing can be computed in this step"]
     parts = []
     for is_prompt, verb in ((True, "prefill"), (False, "decode")):
-        if computing := [it for it in scheduled if it.is_prompt is is_prompt]:
+        if computing := [each for each in scheduled if each.is_prompt is is_prompt]:
             parts.append(f"{_some(computing)} {pick(computing, f'{verb}s', verb)}")
-    total = sum(it.num_tokens for it in scheduled)
+    total = sum(each.num_tokens for each in scheduled)
     return [f"the step computes {tokens(total)}: {', '.join(parts)}"]
 
 
-def _computes(it: Scheduled) -> str:
-    name = name_text(it.request if it.sequence is None else it.sequence)
-    return f"{name} ({it.num_tokens})" if it.is_prompt or it.num_tokens != 1 else name
+def _computes(who: Scheduled) -> str:
+    name = name_text(who.request if who.sequence is None else who.sequence)
+    return f"{name} ({who.num_tokens})" if who.is_prompt or who.num_tokens != 1 else name
 
 
 def _some(computing: list[Scheduled]) -> str:
     """'a', 'a, b and c', or 'a, b, c, d, e, f and 9 more'."""
     shown = computing[:6] if len(computing) > 8 else computing
-    words = [_computes(it) for it in shown]
+    words = [_computes(each) for each in shown]
     if len(shown) < len(computing):
         words.append(f"{len(computing) - len(shown)} more")
     return " and ".join([part for part in (", ".join(words[:-1]), words[-1]) if part])

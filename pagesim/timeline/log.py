@@ -58,8 +58,10 @@ class Log:
         start = self.start
         if since == START:
             tables = {new if name == old else name: table for name, table in start.tables.items()}
-            known = {it: new if name == old else name for it, name in start.requests.items()}
-            self.start = replace(start, tables=tables, requests=known)
+            requests = {
+                request: new if first == old else first for request, first in start.requests.items()
+            }
+            self.start = replace(start, tables=tables, requests=requests)
         else:
             self.start = replace(start)  # so that no state is kept with the old name
 
@@ -71,16 +73,16 @@ class Log:
 
     def entry(self, index: int) -> Entry:
         """One event, with the names that everything has by now."""
-
-        def name(key: Hashable) -> Hashable:
-            since, name = self._names.get(key, (START, key))
-            return name if index >= since else key
-
         entry = self.entries[index]
         if not self._names:
             return entry
+
+        def name_of(key: Hashable) -> Hashable:
+            since, name = self._names.get(key, (START, key))
+            return name if index >= since else key
+
         kind, subject, step, *rows = entry
-        return (kind, name(subject), step, *(_named(row, name) for row in rows))
+        return (kind, name_of(subject), step, *(_named(row, name_of) for row in rows))
 
     @property
     def nbytes(self) -> int:
@@ -97,11 +99,11 @@ def tables_of(row: Row) -> Row:
     return row[2:3] if named else ()
 
 
-def _named(row: Row, name: Callable[[Hashable], Hashable]) -> Row:
+def _named(row: Row, name_of: Callable[[Hashable], Hashable]) -> Row:
     """A row with the names of its table, or of the sequence of its request."""
     places = {fx.LEAVE: 4, fx.ENTER: 4, fx.SCHEDULED: 2}
     at = places.get(row[0], (1 + (row[0] in EFFECTS)) * bool(tables_of(row)))
-    return (*row[:at], name(row[at]), *row[at + 1 :]) if at else row
+    return (*row[:at], name_of(row[at]), *row[at + 1 :]) if at else row
 
 
 def _size(value: Any) -> int:

@@ -90,10 +90,10 @@ def notes_from(header: JsonObject) -> Notes:
     notes = Notes().with_changes(header.get("title"), tokens, questions, opens)
     if opens is not None and opens > header["events"]:
         raise ValueError(f"there is no step {opens} to open at")
-    told = header.get("kv_events", [])
-    if not isinstance(told, list):
-        raise TypeError(f"kv_events must be a list of pools, not {show(told)}")
-    pools = tuple(check_text("a pool of kv_events", pool) for pool in told)
+    given = header.get("kv_events", [])
+    if not isinstance(given, list):
+        raise TypeError(f"kv_events must be a list of pools, not {show(given)}")
+    pools = tuple(check_text("a pool of kv_events", pool) for pool in given)
     sequences = tuple(_name(name) for name in header.get("sequences", ()))
     clock = tuple(_time(time) for time in header.get("clock", ()))
     model = kv_shape_from(header.get("model"))

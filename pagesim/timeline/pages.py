@@ -192,7 +192,7 @@ class Pages:
             )
             for name, ids in self.tables.items()
         }
-        waiting = (waiter for queue in self.queues.values() for waiter in queue)
+        waiters = (waiter for queue in self.queues.values() for waiter in queue)
         return State(
             block_size=start.block_size,
             pools=start.pools,
@@ -207,7 +207,7 @@ class Pages:
                 (name, tuple(request for request, _ in queue))
                 for name, queue in self.queues.items()
             ),
-            requests={request: name for request, name in waiting if name is not None},
+            requests={request: name for request, name in waiters if name is not None},
             sorted_lists=start.sorted_lists,
             groups=start.groups,
             tier=start.tier,

@@ -23,7 +23,7 @@ from pagesim.timeline.run import Timeline
 
 MAX_EVENTS = 10_000_000
 EVENT, ROW, TABLE, MARKED = 20, 15, 50, 15
-"""What they, and a pair of a mark, cost in memory, counted in numbers."""
+"""What an event, a row, a table and a pair of a mark cost in memory, counted in numbers."""
 
 
 def load(path: str | PathLike[str]) -> Timeline:

@@ -73,11 +73,11 @@ def heard_pools(subject: Any) -> tuple[str, ...]:
     manager = getattr(subject, "kv_cache_manager", subject)
     pool = getattr(manager, "block_pool", manager)
     tier = getattr(getattr(subject, "connector", None), "manager", None)
-    tells = {
+    publishes = {
         "GPU": getattr(pool, "enable_kv_cache_events", False),
         "CPU": getattr(tier, "enable_events", False),
     }
-    return tuple(name for name, told in tells.items() if told is True)
+    return tuple(name for name, is_enabled in publishes.items() if is_enabled is True)
 
 
 class Table:

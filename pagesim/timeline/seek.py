@@ -14,7 +14,7 @@ MAX_KEPT = 64 * 2**20
 """Bytes that the copies of one run may take; beyond that every second copy is dropped."""
 
 
-class Kept:
+class Snapshot:
     """A copy of a state whose lists take four bytes per block instead of a dict's."""
 
     def __init__(self, state: Pages) -> None:
@@ -42,7 +42,7 @@ class Seeker:
         self._every = EVERY
         self._here = Pages.from_start(self._log)
         self._at = 0
-        self._kept = [Kept(self._here)]
+        self._kept = [Snapshot(self._here)]
 
     @property
     def nbytes(self) -> int:
@@ -51,7 +51,7 @@ class Seeker:
 
     def _keep(self) -> None:
         """Keep a copy of the current state; if the copies grow too large, drop every second one."""
-        self._kept.append(Kept(self._here))
+        self._kept.append(Snapshot(self._here))
         if len(self._kept) > 2 and sum(kept.nbytes for kept in self._kept) > MAX_KEPT:
             self._kept, self._every = self._kept[::2], 2 * self._every
 

@@ -227,7 +227,7 @@ class SelfAttnBlockSpaceManager:
 
     def can_swap_out(self, seq_group: SequenceGroup) -> bool:
         """Whether a running group fits on the CPU; lookahead slots are not counted."""
-        status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
+        status = self._can_swap(seq_group, Device.CPU, RUNNING, 0, 0)
         return status is AllocStatus.OK
 
     @event(first_seq_id, atomic=True)
@@ -238,7 +238,7 @@ class SelfAttnBlockSpaceManager:
     @event(first_seq_id, atomic=True)
     def swap_out(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a running group's blocks to the CPU; returns (GPU, CPU) pairs of cache indices."""
-        return self._swap(seq_group, SequenceStatus.RUNNING, Device.GPU, Device.CPU)
+        return self._swap(seq_group, RUNNING, Device.GPU, Device.CPU)
 
     def _can_swap(
         self,

@@ -26,7 +26,7 @@ def read_pools(
         lists[f"{pool.pool} free list"] = pool.free_block_ids
         if pool in caches:
             lists[f"{pool.pool} evictor"] = tuple(pool.evictor.free_table)
-    owners = {block: n for pool in pools for block, n in pool.refcounter.counts.items()}
+    owners = {block: n for pool in pools for block, n in pool.ref_counts.items()}
     return State(
         block_size=pools[0].block_size,
         pools=dict(zip([pool.pool for pool in pools], [end - sum(sizes), *sizes], strict=True)),

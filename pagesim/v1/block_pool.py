@@ -296,13 +296,13 @@ class BlockPool:
             self.kv_event_queue.append(stored(request, request.block_hashes, *where))
         return key
 
-    def _maybe_evict_cached_block(self, block: KVCacheBlock, tell: bool = True) -> bool:
-        """Forget what a block caches; False if that is nothing. Routers hear it if they should."""
+    def _maybe_evict_cached_block(self, block: KVCacheBlock, publish: bool = True) -> bool:
+        """Forget what a block caches; False if that is nothing. Routers hear it if ``publish``."""
         if block.key is None:
             return False
         for key in (block.key, *sorted(self.cached_block_hashes_by_block.pop(block.block_id, ()))):
             self.cached_block_hash_to_block.pop(key, block.block_id)
-            if tell and self.enable_kv_cache_events:
+            if publish and self.enable_kv_cache_events:
                 self.kv_event_queue.append(removed(key))
         block.reset_hash()
         self.num_cached_free_blocks -= block.ref_cnt == 0
@@ -331,7 +331,7 @@ class BlockPool:
         if self.get_num_free_blocks() != self.num_gpu_blocks - 1:
             return False
         for block in self.blocks:
-            self._maybe_evict_cached_block(block, tell=False)
+            self._maybe_evict_cached_block(block, publish=False)
         if self.metrics_collector is not None:
             self.metrics_collector.reset()
         if self.enable_kv_cache_events:

@@ -19,8 +19,8 @@ BlockHash = bytes
 NONE_HASH: BlockHash = sha256(b"pagesim.v1").digest()
 """What stands in front of a first block: a fixed seed, so that hashes are the same everywhere."""
 
-
-MARSHAL_VERSION = 2  # the last one whose bytes depend on the values alone
+MARSHAL_VERSION = 2
+"""The last one whose bytes depend on the values alone."""
 
 
 def hash_block_tokens(

@@ -275,7 +275,6 @@ class Scheduler:
         self, request: Request, queue: RequestQueue, step: Step, started: list[Request]
     ) -> bool:
         """Let the request at the head of a queue run, or load; False if there is no room for it."""
-        manager = self.kv_cache_manager
         if (found := self._find(request)) is None:
             step.passed_over.append(queue.pop_request())
             self._notes.decided("defer", request)
@@ -283,6 +282,27 @@ class Scheduler:
         num_new_tokens = 0 if found.must_wait else self._num_first_tokens(request, step, found)
         if not num_new_tokens and not found.must_wait:
             return False
+        if not self._allocate(request, num_new_tokens, found):
+            return False
+        source = "waiting" if queue is self.waiting else HOLDING
+        queue.pop_request()
+        request.num_computed_tokens = found.num_computed
+        if found.must_wait:
+            request.status = LOADING
+            self.kv_holding_waiting.add_request(request)
+            self._notes.moved(request, source, HOLDING)
+            self._notes.decided("load", request)
+            return True
+        self.running.append(request)
+        started.append(request)
+        request.status = RUNNING
+        step.add(request, num_new_tokens, self.kv_cache_manager.get_block_ids(request.request_id))
+        self._notes.moved(request, source, "running")
+        return True
+
+    def _allocate(self, request: Request, num_new_tokens: int, found: Found) -> bool:
+        """Begin a request's tables with what was found and its first tokens; False without room."""
+        manager = self.kv_cache_manager
         new_blocks = manager.allocate_slots(
             request,
             num_new_tokens,
@@ -304,20 +324,6 @@ class Scheduler:
             self.connector.update_state_after_alloc(request, table, found.num_external)
             if found.num_computed + num_new_tokens < request.num_tokens or found.must_wait:
                 self.remote.filling[request.request_id] = request
-        source = "waiting" if queue is self.waiting else HOLDING
-        queue.pop_request()
-        request.num_computed_tokens = found.num_computed
-        if found.must_wait:
-            request.status = LOADING
-            self.kv_holding_waiting.add_request(request)
-            self._notes.moved(request, source, HOLDING)
-            self._notes.decided("load", request)
-            return True
-        self.running.append(request)
-        started.append(request)
-        request.status = RUNNING
-        step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
-        self._notes.moved(request, source, "running")
         return True
 
     def _find(self, request: Request) -> Found | None:

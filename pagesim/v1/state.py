@@ -136,9 +136,10 @@ def note_written(
 def note_hits(
     journal: Journal, owner: Owner, hits: Table, block_size: int, num_skipped: int
 ) -> None:
-    """A table begins with these blocks, behind as many null blocks as it does without."""
-    known = enumerate(hits)
-    first = next((i for i, block in known if i >= num_skipped and not block.is_null), len(hits))
+    """A table begins with these hits; the skipped ones, and those not needed, are null entries."""
+    first = next(
+        (i for i, block in enumerate(hits) if i >= num_skipped and not block.is_null), len(hits)
+    )
     for index in range(first):
         journal.note((NULL, NULL_BLOCK, owner, index))
     journal.note((KNOWN, owner, owner.all_token_ids, len(hits) * block_size))

@@ -9,7 +9,7 @@ import pytest
 
 import pagesim
 from pagesim import exercises
-from pagesim.exercises.beside import parted
+from pagesim.exercises.beside import parting_step
 from pagesim.exercises.ch09.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
@@ -37,10 +37,10 @@ def test_where_two_runs_part() -> None:
         return told(*words, gpu_blocks=6, block_size=2)
 
     run = story("a", "b c d", "e")
-    assert parted(run, story("x", "y z w", "e")) is None, "words are not places"
-    assert parted(run, story("a", "b", "e")) == 2
-    assert parted(run, story("a", "b c d")) == 3 == parted(story("a", "b c d"), run)
-    assert parted(run, told(gpu_blocks=7, block_size=2)) is None, "another pool"
+    assert parting_step(run, story("x", "y z w", "e")) is None, "words are not places"
+    assert parting_step(run, story("a", "b", "e")) == 2
+    assert parting_step(run, story("a", "b c d")) == 3 == parting_step(story("a", "b c d"), run)
+    assert parting_step(run, told(gpu_blocks=7, block_size=2)) is None, "another pool"
 
 
 def test_what_is_scheduled_counts() -> None:
@@ -53,7 +53,7 @@ def test_what_is_scheduled_counts() -> None:
             add(scheduler, 0, tokens)
             scheduler.schedule()
         runs.append(run)
-    assert runs[0][-1].kind == "schedule" and parted(*runs) == len(runs[0])
+    assert runs[0][-1].kind == "schedule" and parting_step(*runs) == len(runs[0])
 
 
 def test_an_answer_with_a_problem_or_a_replay_that_meddles() -> None:
@@ -92,7 +92,7 @@ def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
         pairs += 1
         one, other = verdict.pair.runs
         assert one is not other
-        step = parted(one, other)
+        step = parting_step(one, other)
         for run in (one, other):
             assert run.notes.opens == (len(run) if step is None else min(step, len(run)))
         if pairs == 1:  # a page takes its time
@@ -140,7 +140,7 @@ def test_the_students_manager_is_told_of_as_vllms_is() -> None:
         for case in PROJECT.cases(random.Random(1), hidden):
             theirs = recorded(TheirPlayer(PROJECT.reference, noted=True), *case.args)
             vllm = PROJECT.play(case)
-            assert len(vllm) == len(theirs) and parted(vllm, theirs) is None
+            assert len(vllm) == len(theirs) and parting_step(vllm, theirs) is None
             for one, other in zip(vllm, theirs, strict=True):
                 for part in ("tokens", "opened", "closed"):
                     assert getattr(one, part) == getattr(other, part)

@@ -15,7 +15,6 @@ from pagesim.studies.crossover import (
     LENGTH,
     LoadOrCompute,
     Measured,
-    crossover,
     rate,
     report,
     table,
@@ -45,11 +44,13 @@ def test_the_table_worked_out_by_hand_comes_out(slow: LoadOrCompute) -> None:
     assert round(1e3 * slow.compute(LENGTH)) == computed
 
 
-def test_a_crossover_is_asked_for_in_one_call() -> None:
-    assert crossover("llama-2-7b", "h100", "25GB", pairs=False) == pytest.approx(1_610, abs=0.5)
-    four = {"tp": 4, "wait_seconds": 0.03}
-    assert round(crossover("llama-3.1-70b", link="50GB", pairs=False, **four)) == 386
-    assert crossover("llama-2-7b", share=0.9) > crossover("llama-2-7b")
+def test_a_crossover_depends_on_link_gpus_wait_and_share() -> None:
+    one = LoadOrCompute.of("llama-2-7b", "h100", "25GB")
+    assert one.crossover(pairs=False) == pytest.approx(1_610, abs=0.5)
+    four = LoadOrCompute.of("llama-3.1-70b", link="50GB", tp=4, wait_seconds=0.03)
+    assert round(four.crossover(pairs=False)) == 386
+    faster = LoadOrCompute.of("llama-2-7b", share=0.9)
+    assert faster.crossover() > LoadOrCompute.of("llama-2-7b").crossover()
 
 
 def test_the_known_links_are_those_of_the_table() -> None:

@@ -28,8 +28,9 @@ export class State {
     for (const name of ["refs", "fill", "taken", "freed"]) s[name] = new Int32Array(total);
     s.flags = new Uint8Array(total);
     s.group = new Int8Array(total).fill(-1); // of the table that holds a block, or held it last
-    s.content = new Array(total); // {tokens, first, name}: what was written into a block, and by which table
-    // {name, state}: a state after so many tokens
+    // What was written into a block, and by which table: {tokens, first, name}; {name, state} is a state after so
+    // many tokens.
+    s.content = new Array(total);
     s.tables = new Map();
     s.slots = { token: 0, internal: 0, reserved: 0 };
     s.gaps = new Map(); // where the last step's hits stood: block → {list, rank, behind: the block behind it}

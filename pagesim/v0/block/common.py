@@ -164,7 +164,7 @@ def ascending(block_ids: Sequence[int]) -> Sequence[int]:
     return block_ids if is_ascending else sorted(block_ids)
 
 
-def find(block_id: object, ids: Sequence[int]) -> int | None:
+def find_rank(block_id: object, ids: Sequence[int]) -> int | None:
     """How many of the ascending ``ids`` are smaller; None if ``block_id`` is not one of them."""
     try:
         rank = bisect_left(ids, index(block_id))  # type: ignore[arg-type]
@@ -177,12 +177,12 @@ def first_shared(ids: Sequence[int], others: Sequence[int]) -> int | None:
     """The smallest id that both of two pools have; None if there is none."""
     few, many = sorted((ids, others), key=len)
     within = few[bisect_left(few, many[0]) : bisect_right(few, many[-1])] if many else few
-    return next((block_id for block_id in within if find(block_id, many) is not None), None)
+    return next((block_id for block_id in within if find_rank(block_id, many) is not None), None)
 
 
 def rank_of(block_id: int, ids: Sequence[int]) -> int:
-    """:func:`find`, and UsageError for the id of another pool."""
-    rank = find(block_id, ids)
+    """:func:`find_rank`, and UsageError for the id of another pool."""
+    rank = find_rank(block_id, ids)
     if rank is None:
         raise UsageError(f"block {block_id!r} does not belong to this pool")
     return rank

@@ -14,7 +14,7 @@ from pagesim.errors import UsageError
 from pagesim.journal import Journal, Kept, event
 from pagesim.journal.effects import MOVE, NULL, Name
 from pagesim.journal.state import State
-from pagesim.v0.block.common import block_id_of, find, first_shared, get_all_blocks
+from pagesim.v0.block.common import block_id_of, find_rank, first_shared, get_all_blocks
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
@@ -116,7 +116,7 @@ class CpuGpuBlockAllocator:
     def device_of(self, block_id: int) -> Device:
         """Return the device of a block."""
         for device, allocator in self._allocators.items():
-            if find(block_id, allocator.block_ids) is not None:
+            if find_rank(block_id, allocator.block_ids) is not None:
                 return device
         raise UsageError(f"block {block_id!r} does not exist on any device")
 
@@ -164,7 +164,7 @@ class CpuGpuBlockAllocator:
 
         UsageError if the handle was already freed.
         """
-        if block is not self._null_block or block is None:
+        if block is not self._null_block or block is None:  # None is no block, which is an error
             self._owner_of(block).free(block)
 
     def _free_blocks(self, blocks: Sequence[Block]) -> None:

@@ -122,7 +122,7 @@ class NaiveBlockAllocator(BlockAllocator):
         self.journal = journal or Journal()
         self.parent: Any = None
         """The allocator of both devices that this one belongs to, if any."""
-        self.refcounter = self._refcounter = RefCounter(self.block_ids, self.journal)
+        self._refcounter = RefCounter(self.block_ids, self.journal)
         self.ref_counts = self._refcounter.counts
         self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"

@@ -62,7 +62,7 @@ def refused(
 def pool(allocator: Any) -> State:
     """One device: who owns what, what is free in which order, what is cached."""
     state: State = {
-        "counts": {i: count for i, count in allocator.refcounter.counts.items() if count},
+        "counts": {i: count for i, count in allocator.ref_counts.items() if count},
         "free": list(allocator.free_block_ids),
         "copies": list(allocator.pending_copies),
     }

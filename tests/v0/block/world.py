@@ -96,11 +96,11 @@ def check_pools(allocator: CpuGpuBlockAllocator, tables: Iterable[BlockTable]) -
         owners.update(i for i in table.physical_block_ids if i != null)
     for device in Device:
         pool = allocator.allocator_on(device)
-        free, used = list(pool.free_block_ids), [i for i, n in pool.refcounter.counts.items() if n]
+        free, used = list(pool.free_block_ids), [i for i, n in pool.ref_counts.items() if n]
         asleep = list(pool.evictor.free_table) if hasattr(pool, "evictor") else []
         assert sorted(free + used + asleep) == sorted(pool.all_block_ids)
         assert {i: n for i, n in owners.items() if i in pool.all_block_ids} == {
-            i: pool.refcounter.counts[i] for i in used
+            i: pool.ref_counts[i] for i in used
         }
         assert pool.get_num_free_blocks() == len(free) + len(asleep)
         if isinstance(pool, PrefixCachingBlockAllocator):
