@@ -9,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.e2e.browser import Page
 from tests.e2e.test_site import visit
+from tests.e2e.test_themes import contrast
 from tools.course import NOTEBOOKS, ROOT, slides
 
 INSTALLED = ROOT / ".venv/reveal/sphinx_revealjs/_static/revealjs"
@@ -57,6 +58,15 @@ def test_a_slide_with_more_than_it_can_show_is_scrolled_by_the_keyboard(deck: Pa
     deck.until("return document.activeElement.scrollTop > 50")
     deck.until("const at = document.activeElement; at.scrollTop = at.scrollHeight; return true")
     assert press(deck, Keys.ARROW_RIGHT) == [1, 0]
+
+
+def test_a_slide_is_as_dark_as_its_player(deck: Page) -> None:
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = deck.js(ground)
+    deck.dark()
+    assert deck.js(ground) != light
+    faint = [text for text, ink, behind in deck.look("textsOfPage") if contrast(ink, behind) < 4.5]
+    assert faint == []
 
 
 def test_the_slides_fetch_nothing(deck: Page) -> None:
