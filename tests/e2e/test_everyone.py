@@ -7,6 +7,7 @@ import pytest
 import pagesim
 from tests.e2e import scenes
 from tests.e2e.browser import Page
+from tests.e2e.test_film import batch, reads
 from tests.e2e.test_geometry import shared
 from tests.e2e.test_layout import rows
 from tests.e2e.test_race import pair as race
@@ -16,6 +17,9 @@ COLORS = """
     return [...document.querySelectorAll('.pagesim-player, .pagesim-pair')]
       .flatMap((node) => ['ink', 'muted', 'paper', 'line', 'held', 'mark', 'panel'].map((name) =>
         getComputedStyle(node).getPropertyValue(`--${name}`)))"""
+SIGNS = """
+    return [...document.querySelectorAll('.ps-sign')]
+      .map((node) => getComputedStyle(node).printColorAdjust)"""
 NAMES = """
     return [...document.querySelectorAll('button')].filter((node) => node.checkVisibility())
       .map((node) => [node.textContent, node.getAttribute('aria-label')])"""
@@ -71,6 +75,8 @@ def test_a_dark_page_is_printed_on_white(page: Page, kind: str) -> None:
     assert page.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert hard_to_read(page) == []
     assert page.js(COLORS) == light, "a printer leaves out what lies behind the words"
+    signs = page.js(SIGNS)
+    assert set(signs) == {"exact"}, "nor does it leave out the colours of the signs"
     cdp(page, "Emulation.setEmulatedMedia", media="", features=dark)
 
 
@@ -112,6 +118,42 @@ def test_f_fills_the_screen_with_a_pair(page: Page) -> None:
     page.until("return document.fullscreenElement?.className === 'pagesim-pair'")
     page.js("document.exitFullscreen()")
     page.until("return document.fullscreenElement === null")
+
+
+LETTERS = """
+    return [...document.querySelectorAll('.ps-stage text')].filter((node) => node.textContent)
+      .map((node) => {
+        const { a, b } = node.getScreenCTM();
+        return parseFloat(getComputedStyle(node).fontSize) * Math.hypot(a, b);
+      })"""
+
+
+def test_a_projector_shows_letters_that_can_be_read(page: Page) -> None:
+    """Of the highest picture too, which is made smaller to fit; and what a race is about."""
+    page.size(1280, 720)
+    page.show(batch().run.film(reads()), 2)
+    page.key("f", "body")
+    page.until("return document.fullscreenElement !== null")
+    page.until("return document.querySelector('.ps-said').getBoundingClientRect().top > 400")
+    assert min(page.js(LETTERS)) >= 11 and page.look("overlaps") == []
+    page.js("document.exitFullscreen()")
+    page.until("return document.fullscreenElement === null")
+    page.show(race(), address="")
+    page.wait('[data-mounted="true"]')
+    page.key("f", "body")
+    page.until("return document.fullscreenElement !== null")
+    assert page.one(".ps-race h1").is_displayed()
+    assert page.look("boxes", ".pagesim-pair > .ps-bar")[0]["bottom"] <= 720
+    page.js("document.exitFullscreen()")
+    page.until("return document.fullscreenElement === null")
+
+
+def test_what_a_finger_has_tapped_is_told_on_the_screen(page: Page) -> None:
+    page.size(400, 700)
+    page.show(scenes.small(), 4)
+    page.choose(11)
+    (told,), (stage,) = page.look("boxes", ".ps-about"), page.look("boxes", ".ps-stage")
+    assert stage["bottom"] > 700 >= told["bottom"] > told["top"] > stage["top"]
 
 
 def test_neighbours_that_are_changed_alike_have_one_frame(page: Page) -> None:

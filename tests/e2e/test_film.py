@@ -4,7 +4,7 @@ What is drawn is compared with a softmax over all scores so far: not with the pl
 """
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -218,6 +218,15 @@ def test_the_words_stand_under_their_bars(page: Page, width: int) -> None:
     assert [word["says"] for word in now] == ["nine"], "block 3"
     quiet = "return [...document.querySelectorAll('.ps-cell.quiet')].map((c) => +c.dataset.block)"
     assert page.js(quiet) == [0, 1, 2, 4, 5, 6, 7]
+
+
+def test_words_that_are_marked_still_stand_apart(page: Page) -> None:
+    """In bold they are wider."""
+    page.size(768, 1000)
+    page.show(batch().run.film(reads()), 2)
+    words = page.look("boxes", ".ps-stage .under.texts :is(.slant, .mid)", *WORDS)[:9]
+    for one, other in pairwise(words):
+        assert other["left"] - one["right"] > 3 or other["top"] < one["bottom"] - 20, one["says"]
 
 
 def test_where_rows_read_other_words_none_are_written(page: Page) -> None:

@@ -14,6 +14,10 @@ from tests.e2e.test_speed import SLACK
 from tests.e2e.test_when import served
 
 STEP_MS = 4
+TEXTS = """
+return [...document.querySelectorAll('.ps-race .ps-curve')].map((curve) =>
+  [...curve.querySelectorAll('text')].map((node) =>
+    [node.textContent, node.getBoundingClientRect()]));"""
 # The places at which the requests of one side end, and where its marks for the other side are.
 ENDS = """
 return [...document.querySelectorAll('.ps-race .ps-curve')[arguments[0]].querySelectorAll('.done')]
@@ -209,3 +213,17 @@ def test_a_step_of_it_is_quick(page: Page, capsys: pytest.CaptureFixture[str]) -
     with capsys.disabled():
         print(f"\n    a step of a race on 2,048 slots: median {middle:.1f} ms", end="")
     assert middle <= SLACK * STEP_MS
+
+
+@pytest.mark.parametrize("width", [360, 400, 740])
+def test_words_of_a_narrow_race_stand_apart(page: Page, width: int) -> None:
+    """One picture above the other, each with its title."""
+    title = "Regions for the longest request"
+    shown(page, pagesim.compare(served("max"), served("paged"), titles=(title, "Pages")), width)
+    texts = page.js(TEXTS)
+    for curve, name in zip(texts, (title, "Pages"), strict=True):
+        ((_, mine),) = (one for one in curve if one[0] == name)
+        for words, box in curve:
+            apart = box["right"] < mine["left"] - 3 or box["left"] > mine["right"]
+            below = box["top"] > mine["bottom"] - 3 or box["bottom"] < mine["top"] + 3
+            assert words == name or apart or below, words

@@ -151,7 +151,7 @@ export class Player {
   move() {
     const pace = this.timer ? this.speed : CLICK;
     this.lasts =
-      this.motion.play(this.motion.of(PACES[pace][1]), pace) || (this.stage.kernel?.play(PACES[pace][0]) ?? 0);
+      this.motion.play(this.motion.of(PACES[pace][1]), pace) || (FILM && this.stage.kernel?.play(PACES[pace][0])) || 0;
   }
 
   /** What led to the step that is shown. */
@@ -262,9 +262,11 @@ export class Player {
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
     const { kernel } = this.stage;
-    if (kernel && what?.program) text = kernel.words(what, this.event, this.label);
-    else if (kernel && what && "block" in what) text += kernel.words(what, this.event, this.label);
-    kernel?.light(hit);
+    if (FILM && kernel) {
+      const told = what && (what.program || "block" in what) ? kernel.words(what, this.event, this.label) : "";
+      text = what?.program ? told : text + told;
+      kernel.light(hit);
+    }
     const { detail, note } = this.panel,
       open = this.lens.word,
       word = hit?.word ?? open,

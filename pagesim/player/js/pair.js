@@ -274,7 +274,7 @@ export class Pair {
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
-      if (next) player.stage.kernel?.play(PACES[CLICK][0]);
+      if (FILM && next) player.stage.kernel?.play(PACES[CLICK][0]);
     });
     const lines = linesOf(this.tallies, at);
     this.lines.replaceChildren(...lines.rows);

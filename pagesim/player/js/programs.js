@@ -156,7 +156,7 @@ export function filmOf(run, right, narrow, x, top) {
     from = i + 1;
     if (!words.length) continue;
     box.words = words;
-    box.flat = words.every(([word]) => word.length * 7.5 < unit);
+    box.flat = words.every(([word]) => word.length * 8.5 < unit);
     y += box.flat ? 14 : 56;
   }
   return {

@@ -157,7 +157,8 @@ export class Race {
       });
       course.sheet.append(svg("path", { d: lines, class: "chunk absent" }), svg("path", { d: rings, class: "chunk" }));
       this.later.hidden &&= !lines;
-      if (this.isStacked) course.put(width - right, 12, "end strong halo", this.sides[i].title); // its pool is far away
+      // Its pool is far away; above the memory there are words already.
+      if (this.isStacked) course.put(width - right, below - 6, "end strong halo", this.sides[i].title);
     });
   }
 

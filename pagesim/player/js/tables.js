@@ -25,7 +25,7 @@ const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 /** @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
-  if (stage.kernel) {
+  if (FILM && stage.kernel) {
     stage.kernel.draw(state, event);
     return;
   }

@@ -91,7 +91,7 @@ export class Stage {
       film ? film.x : MARGIN,
       15,
       "heading",
-      film
+      FILM && film
         ? "The kernel\u2019s programs, one load a step"
         : layout.several
           ? "Requests: a block table per group"
