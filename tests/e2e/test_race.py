@@ -72,6 +72,11 @@ def test_both_are_shown_at_one_time(page: Page) -> None:
         assert float(cursors[0] or 0) == pytest.approx(float(cursors[1] or 1), abs=0.2)
 
 
+def test_where_memory_differs_nothing_else_is_told(page: Page) -> None:
+    shown(page, pair("paged", "max"))
+    assert [words.text.count(".") for words in page.all(".ps-manner")] == [1, 1]
+
+
 def test_it_shows_what_v1_keeps_and_where_a_request_ends_later(page: Page) -> None:
     both = pair("paged", "v1", pool=256)
     shown(page, both)

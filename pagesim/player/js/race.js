@@ -81,6 +81,7 @@ export class Race {
     this.go = go;
     const titles = runs.map(({ header }, i) => (typeof header.title === "string" ? header.title : ["A", "B"][i]));
     const ways = runs.map(manner),
+      alike = ways[0][0] === ways[1][0], // else memory is the story, not batches
       caches = runs.some(({ header }) => header.caching);
     this.sides = runs.map((run, i) => ({
       run,
@@ -89,7 +90,7 @@ export class Race {
       way: html(
         "p",
         { class: "ps-manner" },
-        ways[i].filter((words, k) => words !== ways[1 - i][k] && (caches || k < 2)).join(" "),
+        ways[i].filter((words, k) => words !== ways[1 - i][k] && [true, alike, caches][k]).join(" "),
       ),
       score: html("span", { class: "ps-score-line" }),
       ends: html("span", {}),
