@@ -18,7 +18,7 @@ import nbformat
 import pytest
 
 import pagesim
-from pagesim.player.page import packed_script, unpacked_script
+from pagesim.player.page import DIGITS, OF_PYTHON, packed_script, unpacked_script
 from tools import course
 from tools.course import execute
 from tools.course.canonical import WIDGET, dumps, read
@@ -178,7 +178,7 @@ def test_players_are_compared_by_what_is_packed_in_them() -> None:
             assert count == 1
             assert packed_script() in entities.unescape(text)
             other = gzip.compress(unpacked_script(packed_script()), 1, mtime=0)
-            digits = base64.b85encode(other).decode().translate(str.maketrans("<>&", ",.:"))
+            digits = base64.b85encode(other).decode().translate(str.maketrans(OF_PYTHON, DIGITS))
             text = text.replace(entities.escape(packed_script()), entities.escape(digits))
             assert entities.escape(digits) in text
         output = nbformat.v4.new_output("display_data", {"text/html": text})
