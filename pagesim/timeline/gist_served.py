@@ -14,13 +14,13 @@ def preempted(seen: Seen) -> str:
     times = sum(kind == "preempt" for kind, _ in seen.events)
     swaps = sum(row[1] == "swapped" for _, row in seen.rows[ENTER])
     what = "moves to the CPU and waits" if swaps == times else "loses its blocks and waits again"
-    return f"{_shared(seen)}: {_often(times)}one {what}" if times else ""
+    return f"{_shared(seen)}: {_often(times)}a request {what}" if times else ""
 
 
 def loaded(seen: Seen) -> str:
     """What a second tier is for."""
     is_used = any(row[2] == LOAD for _, row in seen.rows[BEGIN])
-    return f"{_shared(seen)}; some are copied to the CPU, and loaded back" if is_used else ""
+    return f"{_shared(seen)}; some are copied to the CPU and loaded back" if is_used else ""
 
 
 def found(seen: Seen) -> str:
@@ -33,7 +33,7 @@ def found(seen: Seen) -> str:
 def copied(seen: Seen) -> str:
     """Samples of one prompt that go their own ways."""
     times = len(seen.rows[COPY])
-    copies = f"{_often(times)}a shared one is copied before a write"
+    copies = f"{_often(times)}a shared block is copied before a write"
     return f"{_shared(seen)}: {copies}" if times else ""
 
 
@@ -55,9 +55,9 @@ def running(seen: Seen) -> str:
     """What can be said of all."""
     most = seen.held.most
     if most and len(seen.requests) == 1:
-        return f"1 request holds up to {most * _unit(seen):,} of {_memory(seen)}"
-    where = "all" if most == seen.held.num_blocks else f"up to {most * _unit(seen):,}"
-    return f"{_shared(seen)}: {_at_once(seen)}, in {where} of them" if most else _shared(seen)
+        return f"1 request holds at most {most * _unit(seen):,} of {_memory(seen)}"
+    used = "all of them" if most == seen.held.num_blocks else f"at most {_sized(seen, most)}"
+    return f"{_shared(seen)}: {_at_once(seen)}, using {used}" if most else _shared(seen)
 
 
 SERVED: tuple[Callable[[Seen], str], ...] = (preempted, loaded, found, copied, reserved, running)
@@ -70,7 +70,11 @@ def _unit(seen: Seen) -> int:
 
 
 def _memory(seen: Seen) -> str:
-    size, word = seen.held.num_blocks * _unit(seen), "slot" if seen.start.is_contiguous else "block"
+    return _sized(seen, seen.held.num_blocks)
+
+
+def _sized(seen: Seen, count: int) -> str:
+    size, word = count * _unit(seen), "slot" if seen.start.is_contiguous else "block"
     return f"{size:,} {word}{'s' * (size != 1)}"
 
 
@@ -81,7 +85,7 @@ def _shared(seen: Seen) -> str:
 
 
 def _often(times: int) -> str:
-    return f"{times:,} times " if times > 1 else ""
+    return f"{times:,} times, " if times > 1 else ""
 
 
 def _at_once(seen: Seen) -> str:

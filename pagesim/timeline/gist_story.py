@@ -14,11 +14,10 @@ def filmed(seen: Seen) -> str:
     if not (reads := [row for _, row in seen.rows[fx.HOLDS]]):
         return ""
     tables = dict.fromkeys(seen.held.owner(row[2]) for row in reads)
-    size = seen.start.block_size
-    whose = f"{pick(tables, 'its', 'their')} {'words' if seen.run.notes.tokens else 'tokens'}"
+    size, whose = seen.start.block_size, pick(tables, "its tokens", "their tokens")
     attend = f"{called(tables)} {pick(tables, 'attends', 'attend')}"
     if any(kind == "reduce" for kind, _ in seen.events):
-        return f"{attend}: parts of {whose} are read side by side, then merged"
+        return f"{attend}: parts of {whose} are read in parallel, and the results are merged"
     is_decode = len({row[2:4] for row in reads}) == len({row[2] for row in reads})
     loads = [{slot // size for slot in row[5] if slot is not None} for row in reads]
     how = "block by block" if max(map(len, loads)) < 2 else "several blocks at a time"
@@ -50,13 +49,15 @@ def copied(seen: Seen) -> str:
         return ""
     if len(copies) > 1 and seen.held.saved:
         saves = f"Sharing saves up to {counted(seen.held.saved, 'block')}"
-        return f"{saves}; {len(copies):,} writes copy a shared block first"
+        return f"{saves}; {len(copies):,} times, one is copied before a write"
     at, (_, block, *_) = copies[0]
     tables, writer = seen.run.at(at).tables, seen.events[at][1]
     owners = [name for name, table in tables.items() if block in table.block_ids]
     if writer is None or len(owners) < 2:
         return "A shared block is copied before one of its owners writes"
-    return f"{called(owners)} share a block; before {called([writer])} writes into it, it is copied"
+    return (
+        f"{called(owners)} share a block, which is copied before {called([writer])} writes into it"
+    )
 
 
 def found(seen: Seen) -> str:
@@ -77,9 +78,9 @@ def shared(seen: Seen) -> str:
     if not seen.held.saved:
         return ""
     sequences, blocks = seen.held.of(seen.run.at(seen.held.best))
-    instead = f"{counted(sequences, 'sequence')} fit in {blocks} instead of"
+    fit = f"{counted(sequences, 'sequence')} fit in {counted(blocks, 'block')}"
     saved = counted(seen.held.saved, "block")
-    return f"Sharing saves up to {saved}: {instead} {blocks + seen.held.saved}"
+    return f"Sharing saves up to {saved}: {fit} instead of {blocks + seen.held.saved}"
 
 
 def windowed(seen: Seen) -> str:
@@ -102,8 +103,9 @@ def held(seen: Seen) -> str:
     """What can be said of all."""
     if not seen.held.most:
         return ""
-    hold = f"{called(seen.held.sequences)} {pick(seen.held.sequences, 'holds', 'hold')}"
-    return f"{hold} up to {seen.held.most:,} of {seen.held.num_blocks:,} blocks"
+    together = pick(seen.held.sequences, "holds", "together hold")
+    most = f"{seen.held.most:,} of {seen.held.num_blocks:,} blocks"
+    return f"{called(seen.held.sequences)} {together} at most {most}"
 
 
 STORY: tuple[Callable[[Seen], str], ...] = (

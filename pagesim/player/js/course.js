@@ -77,9 +77,11 @@ export class Course {
     this.light();
   }
 
-  /** Where a step stands, or the end of the run, in units of the picture. */
-  x(step = -1) {
-    return this.left + ((this.axis.places[step] ?? this.axis.max) / this.max) * (this.width - this.left - this.right);
+  /** Where a step stands, or for null the end of the run, in units of the picture. @param {number | null} step */
+  x(step) {
+    const { places, max } = this.axis,
+      place = step === null ? max : places[step];
+    return this.left + (place / this.max) * (this.width - this.left - this.right);
   }
 
   put(x, y, className, words) {
@@ -113,7 +115,7 @@ export class Course {
       room = run.keyframes[0].usable || 1,
       base = new Float64Array(steps.length),
       y = (blocks) => (TOP + MEMORY * (1 - Math.min(blocks / room, 1))).toFixed(1),
-      ends = steps.map((_, i) => this.x(steps[i + 1]).toFixed(1));
+      ends = steps.map((_, i) => this.x(steps[i + 1] ?? null).toFixed(1));
     for (const [{ color, pattern }, rows] of bands) {
       /** @type {[number, number, number, number][][]} */
       const pieces = [];
@@ -234,7 +236,7 @@ export class Course {
       away = "";
     for (const [from, to, queue] of line.spans) {
       const x = this.x(from),
-        end = Math.max(this.x(to ?? undefined), x + 1);
+        end = Math.max(this.x(to), x + 1);
       const box = (height) =>
         `M${x.toFixed(1)} ${(middle - height / 2).toFixed(1)}H${end.toFixed(1)}v${height.toFixed(1)}H${x.toFixed(1)}z`;
       if (queue === "running") runs += box(thick);

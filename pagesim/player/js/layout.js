@@ -293,7 +293,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     body = Math.max(tables, bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0), 100);
   const fit = fits(narrow, several || per > 0, far);
   const end = poolsX + (cell.g + (between && cell.c)) * pitch.x + between,
-    besides = aside && width - MARGIN - end >= aside;
+    isBeside = aside && width - MARGIN - end >= aside;
   return {
     width,
     narrow,
@@ -313,11 +313,12 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     lines,
     line,
     tables: narrow ? tables : body,
-    aside: besides ? 0 : aside,
+    aside: isBeside ? 0 : aside,
     shared,
     sharing: [
+      // what it saves: x, y, and the room for it
       aside ? width - MARGIN - aside : MARGIN,
-      besides ? firstY + 16 : HEAD + body + tree + 17,
+      isBeside ? firstY + 16 : HEAD + body + tree + 17,
       aside || shared / SHARED,
     ],
     legend,

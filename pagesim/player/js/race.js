@@ -34,13 +34,13 @@ export function isRace([a, b]) {
   );
 }
 
-/** How a run takes memory, what it computes at once, and what becomes of a freed block. @param {Run} run */
+/** How a run takes memory, what its batches had in them, and what becomes of a freed block. @param {Run} run */
 export function manner(run) {
   const { header, groups, schedules, events } = run,
     kinds = (at) => new Set(events[at].scheduled.map((row) => row[3])), // prompts, next tokens, or both
     batch = schedules.some((at) => kinds(at).size > 1)
-      ? "Prompts and answers are computed in one batch."
-      : "Prompts have batches of their own: answers wait.";
+      ? "Some batches mix prompts and answers."
+      : "No batch mixes prompts and answers: one kind waits for the other.";
   if (header.lists[0]?.[1] !== "sorted") {
     const what = groups.several ? "Blocks" : `Blocks of ${plural(header.block_size, "token")}`,
       then = header.caching ? "keeps its tokens, as a cache" : "forgets its tokens";
