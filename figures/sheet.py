@@ -171,6 +171,12 @@ class Sheet:
         shape = Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5)
         self.axes.add_artist(shape)
 
+    def arrowhead(self, x: float, y: float, *, color: str = INK) -> None:
+        """A small arrowhead that points to the right and ends at (x, y)."""
+        corners = [(x, y), (x - 4, y - 3), (x - 4, y + 3)]
+        shape = Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5)
+        self.axes.add_artist(shape)
+
     def level_arrow(self, start: float, end: float, y: float) -> None:
         """A thin arrow to the right; it only leads the eye."""
         head = [end - 3.5, end, end - 3.5], [y - 2.2, y, y + 2.2]

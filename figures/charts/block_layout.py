@@ -6,6 +6,7 @@ blocks will be taken. The layout is that of the PagedAttention paper (Kwon et al
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Unpack
 
 from pagesim.figures import style
@@ -13,7 +14,17 @@ from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
 from pagesim.figures.charts.pool_map import draw_map
-from pagesim.figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
+from pagesim.figures.charts.pools import (
+    OWNERS,
+    ROW,
+    Plug,
+    draw_pools,
+    draw_slots,
+    draw_wires,
+    has_strips,
+    place_cells,
+    place_strips,
+)
 from pagesim.figures.sheet import Sheet, blank
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.journal.effects import Name
@@ -22,9 +33,9 @@ from pagesim.player.describe import counted
 
 MAX_SEQUENCES, MAX_BLOCKS, MAX_POOL = 6, 10, 64
 MAX_WIRES = 12
-HEADINGS, ROW, NAME_ROW, GAP = 22.0, 17.0, 19.0, 9.0
-ID_COLUMN, FILLED_COLUMN, ARROW = 34.0, 30.0, 36.0
-WIRE_ROOM, PLAIN_ROOM = 62.0, 26.0
+HEADINGS, NAME_ROW, GAP = 22.0, 19.0, 9.0
+INDEX, ARROW, ID_COLUMN, FILLED_COLUMN = 16.0, 30.0, 34.0, 30.0
+WIRE_ROOM, PLAIN_ROOM = 84.0, 26.0
 
 TokenLabels = Mapping[int, str] | Callable[[int], str]
 
@@ -54,32 +65,42 @@ def block_layout(
     or its file; a run is drawn after ``step=`` events (by default all). ``names={0: "A"}`` labels
     sequences, and ``order=`` fixes their colours. `highlight` frames blocks by absolute id.
     `tokens` labels token ids with a mapping or a function; the default is the run's own words, or
-    the id. By default, `arrows` from the tables to the pools are drawn if there are at most 12
-    table entries. A cache with more than 6 sequences, 10 blocks in a table or 64 blocks in a pool
-    becomes a `pool_map`. TypeError if ``source`` holds no pages, UsageError for a highlighted id
-    outside the pools.
+    the id. Up to 24 blocks are strips of slots with their tokens; more are cells. By default,
+    `arrows` from the tables to strips are drawn if there are at most 12 table entries. A cache with
+    more than 6 sequences, 10 blocks in a table or 64 blocks in a pool becomes a `pool_map`.
+    TypeError if ``source`` holds no pages, UsageError for a highlighted id outside the pools.
     """
     cache = cache_view(source, **reading)
     framed = framed_blocks(cache, highlight)
     if not fits(cache):
         return draw_map(cache, framed, title), words(cache)
     entries = sum(len(table.block_ids) for table in cache.tables.values())
-    wired = entries <= MAX_WIRES if arrows is None else arrows
-    inner = style.WIDTH - 2 * MARGIN
+    are_strips = has_strips(cache)
+    wired = are_strips and (entries <= MAX_WIRES if arrows is None else arrows)
+    room = WIRE_ROOM if wired else PLAIN_ROOM
+    inner, right = style.WIDTH - 2 * MARGIN, style.WIDTH - MARGIN
     body = MARGIN + HEADINGS + (24.0 if title else 0.0)
-    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
+    labels = _labels(cache, tokens)
+    if are_strips:
+        spare = inner - INDEX - ARROW - ID_COLUMN - FILLED_COLUMN - room - OWNERS
+        pools = place_strips(cache, right, body, _slot(cache, labels, spare / 2))
+    else:
+        pools = place_cells(cache, right, body)
     tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
-    strips = max(body + tables, pools.bottom + GAP) + 6
-    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
+    # Beside strips there is room for the lists; cells go as far to the left as tables do.
+    lists = Box(MARGIN, body + tables + 6, pools.left - room - MARGIN if are_strips else inner, 0)
+    if not are_strips:
+        lists = replace(lists, y=max(lists.y, pools.bottom + GAP + 6))
+    legend = max(lists.y + strips_height(cache, lists.w), pools.bottom + GAP)
+    height = legend + LEGEND_HEIGHT + MARGIN
 
     figure, sheet = blank(style.WIDTH, height, title)
-    right = pools.left - (WIRE_ROOM if wired else PLAIN_ROOM)
-    plugs = _draw_sequences(sheet, cache, framed, _labels(cache, tokens), body, right)
-    draw_pools(sheet, cache, pools, body, framed)
+    plugs = _draw_sequences(sheet, cache, framed, labels, body, pools.left - room)
+    draw_pools(sheet, cache, pools, framed, labels)
     if wired:
         draw_wires(sheet, cache, plugs, pools)
-    below = draw_strips(sheet, cache, Box(MARGIN, strips, inner, 0), framed)
-    draw_legend(sheet, cache, Box(MARGIN, below, inner, 0), bool(framed))
+    draw_strips(sheet, cache, lists, framed)
+    draw_legend(sheet, cache, Box(MARGIN, legend, inner, 0), bool(framed))
     return figure, words(cache)
 
 
@@ -93,6 +114,12 @@ def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
     return {token: tokens.get(token, str(token)) for token in ids}
 
 
+def _slot(cache: CacheView, labels: dict[int, str], room: float) -> float:
+    """The width of a slot: as wide as the widest token, if a block then fits into the room."""
+    widest = max((style.text_width(label) + 5 for label in labels.values()), default=0.0)
+    return min(max(widest, 34.0), room / cache.block_size)
+
+
 def _draw_sequences(
     sheet: Sheet,
     cache: CacheView,
@@ -102,11 +129,10 @@ def _draw_sequences(
     right: float,
 ) -> list[Plug]:
     """Draw the two left columns; return where the wires begin, one plug a table entry."""
-    slots_x, size = MARGIN + 16, cache.block_size
-    widest = max((style.text_width(label) + 5 for label in labels.values()), default=0.0)
-    room = (right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x) / size
-    named, slot = widest <= room, min(max(widest, 28.0), room)
-    table_x = slots_x + slot * size + ARROW + (room - slot) * size / 3
+    slots_x, size = MARGIN + INDEX, cache.block_size
+    room = right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x
+    slot = _slot(cache, labels, room)
+    table_x = slots_x + slot * size + ARROW + (room - slot * size) / 2
     for x, heading in ((MARGIN, "Logical blocks"), (table_x, "Block table")):
         sheet.write(x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
     plugs, y = list[Plug](), top
@@ -124,8 +150,9 @@ def _draw_sequences(
             hatch, fill = style.hatch_of(cache, block_id), table.fill[index]
             sheet.write(MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
             row = Box(slots_x, y, slot * size, ROW)
-            texts = [labels[token] if named else "" for token in cache.tokens(name, index)]
-            _logical(sheet, row, fill, size, texts, color, hatch)
+            texts = [labels[token] for token in cache.tokens(name, index)]
+            draw_slots(sheet, row, (fill, size), texts, [color], hatch)
+            sheet.rectangle(row, fill=None, width=1.6)
             sheet.level_arrow(row.x + row.w + 4, table_x - 3, y + ROW / 2)
             entry = Box(table_x, y, ID_COLUMN + FILLED_COLUMN, ROW)
             _entry(sheet, entry, block_id, fill, color, hatch, block_id in framed)
@@ -143,27 +170,6 @@ def _name(sheet: Sheet, cache: CacheView, name: Name, y: float) -> None:
     sheet.rectangle(swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
     text = f"{name}: {counted(table.num_tokens, 'token')}{', on the CPU' if away else ''}"
     sheet.write(MARGIN + 16, y + 11, text, size=9, ha="left", bold=True)
-
-
-def _logical(
-    sheet: Sheet, row: Box, fill: int, block_size: int, labels: list[str], color: str, hatch: str
-) -> None:
-    """One logical block: its slots side by side, the filled ones with their tokens."""
-    slot = row.w / block_size
-    if slot < 6:  # too narrow for an outline each: a bar says how far the block is filled
-        bar = Box(row.x, row.y, slot * fill, row.h)
-        sheet.rectangle(bar, fill=color, edge=None, hatch=hatch)
-    else:
-        for place in range(block_size):
-            box = Box(row.x + place * slot, row.y, slot, row.h)
-            if place >= fill:
-                sheet.rectangle(box)
-                continue
-            sheet.rectangle(box, fill=color, hatch=hatch)
-            if label := labels[place] if place < len(labels) else "":
-                ink = style.INK if hatch else style.ink_on(color)
-                sheet.write(*box.center, label, color=ink, pill=bool(hatch))
-    sheet.rectangle(row, fill=None, width=1.6)
 
 
 def _entry(

@@ -238,6 +238,15 @@ def test_a_prediction_is_compared(page: Page, folder: Path) -> None:
           }))""")
         expected = ["right", "right", "right", "wrong", None]
         assert verdicts == [expected] * len(verdicts), chapter.stem
+        half_empty = page.js("""
+          return [...document.querySelectorAll("form.predict")].map((form) => {
+            const fields = [...form.querySelectorAll("input")], last = fields.at(-1);
+            fields.forEach((field) => (field.value = field === last ? "" : "7"));
+            form.requestSubmit();
+            const named = form.textContent.split(last.labels[0].textContent).length > 2;
+            return [document.activeElement === last, named === fields.length > 1];
+          })""")
+        assert half_empty == [[True, True]] * len(verdicts), chapter.stem
 
 
 def test_the_search_leads_to_a_section(page: Page, folder: Path) -> None:

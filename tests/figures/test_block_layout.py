@@ -8,6 +8,7 @@ from matplotlib.text import Text
 
 from pagesim.figures import block_layout, style
 from pagesim.figures.cache_view import cache_view
+from pagesim.figures.charts.pools import CELL_H
 from pagesim.figures.display import image_bytes
 from pagesim.journal.state import State
 from pagesim.v1 import BlockPool
@@ -33,22 +34,26 @@ def the_text(figure: Figure, content: str) -> Text:
 
 
 def cell_of(figure: Figure, block_id: int) -> Rectangle:
-    """The outline, in one of the pools, of the block with this id."""
-    pools = the_text(figure, "GPU pool").get_position()[0] - 1
-    below = the_text(figure, "GPU free list").get_position()[1] - 15
+    """The outline, in one of the pools, of the block with this id, which stands at its left."""
+    pools = the_text(figure, "GPU pool").get_position()[0] - 25
     (label,) = [
         text
         for text in texts(figure)
-        if text.get_text() == str(block_id)
-        and text.get_position()[0] > pools
-        and text.get_position()[1] < below
+        if text.get_text() == str(block_id) and text.get_ha() == "right"
     ]
-    outlines = [
-        patch
-        for patch in rectangles(figure)
-        if inside(patch, *label.get_position()) and patch.get_linestyle() == "-"
-    ]
-    return max(outlines, key=lambda patch: (patch.get_height(), patch.get_linewidth()))
+    x, y = label.get_position()
+    assert x > pools
+    outlines = [patch for patch in rectangles(figure) if inside(patch, x + 7, y)]
+    solid = [patch for patch in outlines if patch.get_linestyle() == "-"]
+    return max(solid, key=lambda patch: (patch.get_width(), patch.get_linewidth()))
+
+
+def words_at(figure: Figure, block_id: int) -> set[str]:
+    """What stands in a block's line: its id, its tokens, its owners."""
+    cell = cell_of(figure, block_id)
+    left, top = cell.get_xy()
+    line = Rectangle((left - 25, top), 1000, cell.get_height())
+    return words_in(figure, line)
 
 
 def inside(patch: Rectangle, x: float, y: float) -> bool:
@@ -65,7 +70,7 @@ def test_every_block_of_both_pools_has_one_cell_with_its_owners(
 ) -> None:
     owners = cache_view(cache).owners
     for block_id in range(cache.num_gpu_blocks + cache.num_cpu_blocks):
-        words = words_in(figure, cell_of(figure, block_id))
+        words = words_at(figure, block_id)
         label = " ".join(owners.get(block_id, []))
         assert (label in words) if label else words <= {str(block_id), "held"}
 
@@ -74,32 +79,46 @@ def test_shared_blocks_have_a_thick_edge_and_a_count(cache: State, figure: Figur
     for block_id in range(cache.num_gpu_blocks):
         cell = cell_of(figure, block_id)
         shared = block_id in {3, 7}
-        assert ("×2" in words_in(figure, cell)) == shared  # noqa: RUF001
+        assert ("×2" in words_at(figure, block_id)) == shared  # noqa: RUF001
         assert (cell.get_linewidth() == style.THICK) == shared
 
 
 def test_a_block_that_nobody_owns_and_that_is_not_free_is_said_to_be_held(
     cache: State, figure: Figure
 ) -> None:
-    held = [i for i in range(20) if "held" in words_in(figure, cell_of(figure, i))]
+    held = [i for i in range(20) if "held" in words_at(figure, i)]
     assert held == [2] == cache_view(cache).held()
 
 
-def test_fill_height_is_the_number_of_tokens(cache: State, figure: Figure) -> None:
-    for block_id, tokens in cache_view(cache).fill.items():
+def test_a_strip_is_as_full_as_it_has_tokens_and_shows_them(cache: State, figure: Figure) -> None:
+    """Of each owner a bar of its colour."""
+    view = cache_view(cache)
+    for block_id, tokens in view.fill.items():
+        owners = view.owners[block_id]
         cell = cell_of(figure, block_id)
-        bottom = cell.get_y() + cell.get_height()
-        fills = [
+        bars = [
             patch
             for patch in rectangles(figure)
             if patch.get_linewidth() == 0
             and fill(patch) in style.OKABE_ITO
-            and inside(cell, patch.get_x() + 1, bottom - 1)
-            and patch.get_y() + patch.get_height() == pytest.approx(bottom)
+            and patch.get_x() == pytest.approx(cell.get_x())
+            and inside(cell, patch.get_x() + 1, patch.get_y() + 1)
         ]
-        assert len(fills) == len(cache_view(cache).owners[block_id])
-        for filled in fills:
-            assert filled.get_height() / cell.get_height() == pytest.approx(tokens / 4)
+        assert len(bars) == len(owners)
+        for bar in bars:
+            assert bar.get_width() / cell.get_width() == pytest.approx(tokens / 4)
+        index = view.tables[owners[0]].block_ids.index(block_id)
+        assert {str(token) for token in view.tokens(owners[0], index)} <= words_at(figure, block_id)
+
+
+def test_a_cell_of_a_larger_pool_is_as_full_as_it_has_tokens(make_cache) -> None:
+    view = cache_view(snapshot := make_cache(2, 3, 40))
+    filled = [
+        patch.get_height() / CELL_H
+        for patch in rectangles(block_layout(snapshot))
+        if patch.get_linewidth() == 0 and patch.get_width() == 33 and fill(patch) in style.OKABE_ITO
+    ]
+    assert sorted(filled) == pytest.approx(sorted(count / 4 for count in view.fill.values()))
 
 
 def test_free_lists_stand_in_the_order_in_which_blocks_are_taken(
@@ -129,8 +148,8 @@ def test_an_empty_free_list_says_so() -> None:
 
 def test_what_lies_on_the_cpu_is_hatched(figure: Figure) -> None:
     hatched = [patch for patch in rectangles(figure) if patch.get_hatch()]
-    slots, entries, cells, swatch, legend = 7, 2, 2, 1, 1
-    assert len(hatched) == slots + entries + cells + swatch + legend
+    blocks, entries, strips, swatch, legend = 2, 2, 2, 1, 1
+    assert len(hatched) == blocks + entries + strips + swatch + legend
 
 
 def test_highlight_frames_table_entry_cell_and_free_chip(cache: State, figure: Figure) -> None:
@@ -148,9 +167,9 @@ def test_highlight_frames_table_entry_cell_and_free_chip(cache: State, figure: F
 
 def test_tokens_may_be_words(cache: State, figure: Figure) -> None:
     named = block_layout(cache, tokens={10: "Four"})
-    assert shown(named).count("Four") == 2  # A's and B's
+    assert shown(named).count("Four") == 3  # A's, B's, and the block's that they share
     shout = block_layout(cache, tokens=lambda token: f"t{token}")
-    assert the_text(shout, "t46")
+    assert shown(shout).count("t46") == 2  # the sequence's, and the block's
     silent = block_layout(cache, tokens=lambda _: "")
     assert "10" in words_in(figure, rectangles(figure)[1])
     assert "10" not in words_in(silent, rectangles(silent)[1])

@@ -90,8 +90,11 @@ function predictions() {
       const { within } = JSON.parse(form.dataset.asked),
         fields = [...form.querySelectorAll("input")],
         said = form.querySelector("output");
-      if (fields.some((field) => !field.value.trim())) {
-        said.textContent = "Write a prediction first.";
+      const open = fields.filter((field) => !field.value.trim());
+      if (open.length) {
+        const whose = fields.length > 1 ? ` for ${open.map((field) => field.labels[0].textContent).join(", ")}` : "";
+        said.textContent = `Write a prediction${whose} first.`;
+        open[0].focus();
         return;
       }
       const right = fields.filter((field) => agrees(field.value, field.dataset.answer, within));
