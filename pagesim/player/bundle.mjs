@@ -1,10 +1,10 @@
-// Makes what a page carries: `make web`, after a change of js/ or of player.css. It needs esbuild.
+// Makes what a page carries: `make web`, after a change of js/ or of a style. It needs esbuild.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipAsync } from "@gfx/zopfli";
-import { buildSync } from "esbuild";
+import { buildSync, transformSync } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const target = process.argv[2] ?? `${here}bundle`;
@@ -15,27 +15,24 @@ for (const name of [
   ...readdirSync(`${here}js`)
     .sort()
     .map((file) => `js/${file}`),
+  "pair.css",
   "player.css",
 ]) {
   sum.update(`${name}\n`).update(readFileSync(`${here}${name}`));
 }
 const banner = `made by \`make web\` from sources with the sum ${sum.digest("hex")}`;
 
+const small = /** @type {const} */ ({ target: "es2022", charset: "utf8", minify: true, legalComments: "none" });
 const make = (source, made, options = {}) =>
   buildSync({
     entryPoints: [here + source],
     outfile: `${target}/${made}`,
-    target: "es2022",
-    charset: "utf8",
-    minify: true,
-    legalComments: "none",
+    ...small,
     ...options,
   });
 
 mkdirSync(target, { recursive: true });
-make("player.css", "player.css");
 make("js/load.js", "load.js");
-const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
 /** The digits of js/load.js. */
 const DIGITS = String.fromCharCode(...Array.from({ length: 90 }, (_, i) => 37 + i)).replace(/[&'<>\\]/g, "");
 
@@ -56,6 +53,9 @@ function inDigits(bytes) {
 // small as gzip allows, once for all pages.
 const scripts = { player: [false, false], pair: [true, false], film: [false, true], films: [true, true] };
 for (const [made, [pair, film]] of Object.entries(scripts)) {
+  const sources = ["player.css", ...(pair ? ["pair.css"] : [])].map((name) => readFileSync(here + name, "utf8")),
+    style = transformSync(sources.join(""), { ...small, loader: "css" }).code.trimEnd();
+  writeFileSync(`${target}/${made}.css`, `${style}\n`); // packed with the script, which applies it
   const { outputFiles } = make("js/main.js", made, {
     bundle: true,
     format: "iife",

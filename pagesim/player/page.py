@@ -18,13 +18,13 @@ SHELL = (
 )
 """The style of a page until its script runs."""
 BUNDLE = Path(__file__).parent / "bundle"
-"""The output of `make web` from js/ and player.css; a page contains no other part of the player."""
+"""The output of `make web` from js/ and the styles; a page contains no other part of the player."""
 
 
 PLAYER, PAIR, FILM, FILMS = "player.txt", "pair.txt", "film.txt", "films.txt"
 """The player of one run, and the one that compares two; the same two that draw a kernel as well."""
-LOADER, STYLE = "load.js", "player.css"
-"""The code that unpacks the script (packed, it takes a third), and the style that this applies."""
+LOADER = "load.js"
+"""The code that unpacks the script (packed, it takes a third), which applies the style beside it."""
 DIGITS = "".join(sign for sign in map(chr, range(ord("%"), ord("~") + 1)) if sign not in "&'<>\\")
 OF_PYTHON = f"{string.digits}{string.ascii_letters.swapcase()}!#$%&()*+-;<=>?@^_`{{|}}~"
 """The digits of load.js, and of Python's b85encode."""
@@ -42,6 +42,11 @@ def script(name: str = PLAYER) -> str:
     return unpacked_script(packed_script(name)).decode()
 
 
+def style_of(name: str = PLAYER) -> str:
+    """The style that a script applies."""
+    return bundled(name.replace(".txt", ".css"))
+
+
 def packed_script(name: str = PLAYER) -> str:
     """The script as a page contains it: packed, in digits of load.js that HTML leaves alone."""
     return bundled(name).split("\n", 1)[1]  # the line before it names its source
@@ -55,7 +60,7 @@ def unpacked_script(packed: str) -> bytes:
 def policy(own_style: str = "", own_script: str = "", player: str = PLAYER) -> str:
     """The Content-Security-Policy: these scripts and styles, and nothing else."""
     scripts = [bundled(LOADER), script(player), *filter(None, [own_script])]
-    styles = [SHELL, bundled(STYLE), *filter(None, [own_style])]
+    styles = [SHELL, style_of(player), *filter(None, [own_style])]
     allowed = [" ".join(f"'{_sha256(each)}'" for each in some) for some in (scripts, styles)]
     rules = f"script-src {allowed[0]}; style-src {allowed[1]}"
     return f"default-src 'none'; {rules}; img-src blob:"

@@ -13,7 +13,17 @@ from pagesim.timeline.captions_tier import PARTS as TIER
 from pagesim.timeline.captions_tier import scheduled
 from pagesim.timeline.captions_v1 import PARTS as V1
 from pagesim.timeline.events import Event, Scheduled
-from pagesim.timeline.facts import Facts, blocks, nulls, pick, still_used, tokens, tokens_and_blocks
+from pagesim.timeline.facts import (
+    SAME,
+    Facts,
+    blocks,
+    found_in,
+    nulls,
+    pick,
+    still_used,
+    tokens,
+    tokens_and_blocks,
+)
 
 
 def caption(event: Event, state: State) -> str:
@@ -47,13 +57,21 @@ def _any_call(facts: Facts) -> list[str]:
 
 def _placed(facts: Facts, verb: str) -> list[str]:
     """What a prompt needs and gets; ``verb`` says how its sequence came."""
-    count = sum(effect.count for effect in (*facts.of("write"), *facts.of("hit")))
+    found = sum(effect.count for effect in facts.of("hit"))
+    count = sum(effect.count for effect in facts.of("write")) + found
     changed = [change for change in facts.event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
     prompt = f"with {tokens_and_blocks(count, needed)}" if count else "empty"
     others = [name_text(change.table) for change in changed[1:]]
     shared = f"{' and '.join(others)} {pick(others, 'shares', 'share')} them" if others else ""
-    return [f"{facts.who} {verb} {prompt}", *_hits(facts), *_taken(facts), shared]
+    if not (hits := facts.ids("hit")) or not found:
+        return [f"{facts.who} {verb} {prompt}", *_hits(facts), *_taken(facts), shared]
+    return [
+        f"{facts.who} {verb}: {found_in(found, count, hits)}",
+        SAME,
+        *_taken(facts),
+        shared,
+    ]
 
 
 def _append(facts: Facts) -> list[str]:

@@ -6,7 +6,7 @@ from pagesim.journal.effects import LOAD, STORE
 from pagesim.journal.state import Job
 from pagesim.player.describe import counted, name_text
 from pagesim.timeline.captions_v1 import PARTS as V1
-from pagesim.timeline.captions_v1 import hit_parts, returned_parts, taken_parts
+from pagesim.timeline.captions_v1 import returned_parts, taken_parts
 from pagesim.timeline.facts import Facts, blocks, pick, still_used, tokens
 
 
@@ -33,13 +33,21 @@ def scheduled(schedule: list[str], facts: Facts) -> list[str]:
 def _load(facts: Facts) -> list[str]:
     count = sum(len(job.blocks) for job in facts.event.begun)
     saved = tokens(count * facts.state.block_size)
-    found = sum(effect.count for effect in facts.of("hit"))
     need = pick(range(count * facts.state.block_size), "needs", "need")
     return [
         f"{facts.who} loads {counted(count, 'block')} from the CPU: {saved} {need} not be computed",
-        *hit_parts(facts, found, 0),
+        *_hits(facts),
         *taken_parts(facts),
     ]
+
+
+def _hits(facts: Facts) -> list[str]:
+    """What a request has found on the GPU, beside what it loads."""
+    if not (hits := facts.ids("hit")):
+        return []
+    found = sum(effect.count for effect in facts.of("hit"))
+    is_found = pick(range(found), "is", "are")
+    return [f"{tokens(found)} more {is_found} found on the GPU, in {blocks(hits)}"]
 
 
 def _receive(facts: Facts) -> list[str]:

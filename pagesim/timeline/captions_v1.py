@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from pagesim.timeline.facts import (
+    SAME,
     Facts,
     blocks,
+    found_in,
     group_text,
     nulls,
     pick,
@@ -28,29 +30,22 @@ def _placed(facts: Facts, verb: str) -> list[str]:
         count, needed = facts.positions("write", "hit").stop, len(ids) - ids.count(null or 0)
         found, computed = facts.positions("hit").stop, 0
         verb += f" in {len(groups)} groups"
-    return [
-        f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}",
-        *hit_parts(facts, found, computed),
-        *nulls(facts),
-        *taken_parts(facts),
-        *cached_parts(facts),
-    ]
-
-
-def hit_parts(facts: Facts, found: int, computed: int) -> list[str]:
-    """What a request has found."""
-    if not (hits := facts.ids("hit")):
-        return []
-    parts = [
-        f"{blocks(hits)} {pick(hits, 'holds', 'hold')} the same tokens after the same prefix: a "
-        f"hit costs nothing, because these {tokens(found)} are not computed again"
-    ]
-    if computed == facts.state.block_size:
+    parts = [f"{facts.who} {verb} with {tokens_and_blocks(count, needed)}"]
+    if found and (hits := facts.ids("hit")):
+        only = f", and only {computed} {pick(range(computed), 'is', 'are')} computed"
+        parts = [f"{facts.who} {verb}: {found_in(found, count, hits)}{only if computed else ''}"]
+        parts.append(SAME)
+    if computed == facts.state.block_size and facts.of("hit"):
         parts.append(
             "the last block of a prompt is computed again, cached or not, because the next token "
             "is sampled from its output"
         )
-    return parts
+    return [
+        *parts,
+        *nulls(facts),
+        *taken_parts(facts),
+        *cached_parts(facts),
+    ]
 
 
 def taken_parts(facts: Facts, who: str = "") -> list[str]:

@@ -31,6 +31,16 @@ def tokens_and_blocks(count: int, needed: int) -> str:
     return f"{tokens(count)}, which need{'s' * (count == 1)} {counted(needed, 'block')}"
 
 
+SAME = "the same tokens stand there after the same prefix"
+"""Why blocks are found."""
+
+
+def found_in(found: int, count: int, hits: Collection[int]) -> str:
+    """'8 of its 12 tokens are found in blocks 1 and 2': what a hit is good for."""
+    is_found = pick(range(found), "is", "are")
+    return f"{found} of its {tokens(count)} {is_found} found in {blocks(hits)}"
+
+
 def pick(items: Sized, one: str, several: str) -> str:
     """The wording that fits the number of items."""
     return one if len(items) == 1 else several

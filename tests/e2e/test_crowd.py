@@ -76,7 +76,7 @@ def test_who_waits_and_runs_is_as_grey_as_the_pool(page: Page) -> None:
     run = served(pool=2048, count=30)
     page.show(run, run.find(kind="append_slots")[40] + 1)
     fills = page.js(CHIPS)
-    assert len(fills) > 10
+    assert len(fills) >= 10
     assert sum(fill != "var(--crowd)" for fill in fills) == 1, "who writes"
 
 
@@ -96,6 +96,15 @@ def test_few_sequences_have_all_their_colours(page: Page) -> None:
     assert page.all(".calm") == []
     page.show(served())
     assert "var(--crowd)" not in page.js(LANES)
+
+
+def test_a_few_tables_stand_for_all(page: Page) -> None:
+    """The pool shows the rest; who is of this step is among them."""
+    run = crowd()
+    page.show(run, STEP)
+    names = [one["says"] for one in page.look("boxes", ".ps-stage text.name")]
+    assert len(names) <= 5 < len(run.at(STEP).tables)
+    assert f"s{STEP - 1}" in names
 
 
 def test_the_others_are_one_grey_that_is_seen(page: Page) -> None:

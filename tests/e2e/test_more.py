@@ -5,6 +5,7 @@ import random
 import pytest
 
 import pagesim
+from pagesim.player.colors import color_of
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_layout import rows
@@ -114,6 +115,42 @@ def test_the_end_of_a_lookup_is_in_the_tree(page: Page) -> None:
     assert end["top"] < missed["y"] < end["bottom"]
     page.go(2)
     assert page.all(".over .candidate") == [], "nobody asks"
+
+
+def found() -> pagesim.Timeline:
+    """Two prompts begin alike: the second finds two blocks of the first."""
+    story = pagesim.Story(gpu_blocks=12, block_size=4, engine="v1", caching=True)
+    story.arrive(range(11))
+    story.arrive([*range(8), 90, 91, 92])
+    return story.run
+
+
+def test_a_block_of_the_tree_has_the_colours_of_all_its_owners(page: Page) -> None:
+    page.show(found(), 2)
+    (text,) = page.look("boxes", ".under text", "1: 0 1 2 3")
+    fills = page.js(
+        """
+        const [x, from, to] = arguments;
+        const under = (one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          return left < x && x < right && top < to && bottom > from;
+        };
+        const rects = [...document.querySelectorAll('.ps-stage .under.rects rect')];
+        return rects.filter(under).map((rect) => rect.getAttribute('fill'));""",
+        text["x"], text["top"], text["bottom"],
+    )  # fmt: skip
+    assert {color_of(0), color_of(1)} <= set(fills)
+
+
+@pytest.mark.parametrize(("step", "rows"), [(1, 0), (2, 2)])
+def test_what_was_found_is_signed_in_the_table(page: Page, step: int, rows: int) -> None:
+    """And framed apart from what is new."""
+    run = found()
+    page.show(run, step)
+    (head,) = page.look("boxes", ".heading", "GPU pool")
+    signs = [one for one in page.look("boxes", ".over text", "\u25ce") if one["x"] < head["left"]]
+    frames = [one for one in page.look("boxes", ".over .frame") if one["x"] < head["left"]]
+    assert (len(signs), len(frames)) == (rows, 1 + (rows > 0))
 
 
 def test_a_large_pool_is_one_picture_with_a_part_enlarged(page: Page) -> None:

@@ -54,6 +54,15 @@ def across(page: Page, *shares: float) -> None:
     mouse.release().perform()
 
 
+def test_who_waits_again_is_told_from_who_never_ran(page: Page) -> None:
+    run = served()
+    lost = {event.subject for event in run if event.kind == "preempt"}
+    page.show(run)
+    assert len(page.all(".ps-curve .waits.again")) == len(lost) > 0
+    page.show(served(pool=4096))
+    assert page.all(".ps-curve .waits.again") == []
+
+
 def test_what_the_last_event_brings_is_seen(page: Page) -> None:
     story = pagesim.Story(gpu_blocks=8, block_size=4)
     story.arrive("one two three").write("four")

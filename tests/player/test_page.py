@@ -36,18 +36,26 @@ def test_the_policy_allows_its_script_what_it_unpacks_and_its_style() -> None:
     assert allowed == {
         "default-src": "'none'",
         "script-src": f"{hashed(loader)} {hashed(player)}",
-        "style-src": f"{hashed(style)} {hashed(made.bundled(made.STYLE))}",
+        "style-src": f"{hashed(style)} {hashed(made.style_of())}",
         "img-src": "blob:",
     }
 
 
 def test_nothing_is_loaded_and_no_markup_is_made_from_text() -> None:
-    for text in (made.bundled(made.LOADER), made.script(), made.bundled(made.STYLE)):
+    styles = [made.style_of(name) for name in (made.PLAYER, made.PAIR, made.FILM, made.FILMS)]
+    for text in (made.bundled(made.LOADER), made.script(), *styles):
         assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\("
     sources = "".join(p.read_text() for p in made.BUNDLE.parent.glob("js/*.js"))
     assert not re.findall(forbidden, sources)
-    assert not re.findall(r"@import|url\((?!#)", made.bundled(made.STYLE))
+    assert not re.findall(r"@import|url\((?!#)", "".join(styles))
+
+
+def test_a_page_of_two_runs_is_allowed_the_style_of_a_pair() -> None:
+    one = samples.packed(*samples.sharing())
+    document = Document(made.page(one, one, title="a title", alt="in words"))
+    digest = base64.b64encode(hashlib.sha256(made.style_of(made.PAIR).encode()).digest()).decode()
+    assert [meta for meta in document.all("meta") if f"'sha256-{digest}'" in meta.get("content", "")]
 
 
 def test_hostile_texts_stay_out_of_the_markup() -> None:

@@ -48,7 +48,7 @@ SCENES: dict[str, tuple[Callable[[], Timeline], list[tuple[str, int, str]]]] = {
             ("admit", 0, "12 3 | 1 2 3 | 1 2 3"),
             ("allocate_slots", 0, "4"),
             ("finish", 0, "| | 4 | 3 2 1"),
-            ("admit", 1, "12 3 | 1 2 8 | | 4 | 4"),  # the last of three blocks is computed again
+            ("admit", 1, "8 12 1 2 4 | | | 4 | 4"),  # the last of three blocks is computed again
             ("admit", 2, "26 7 | 5 6 7 | 3 4 2 1 | 5 6 7 3 4 2"),
             ("update_from_output", 0, "1 |"),
         ],
@@ -59,7 +59,7 @@ SCENES: dict[str, tuple[Callable[[], Timeline], list[tuple[str, int, str]]]] = {
     ),
     "preempted": (
         lambda: served((9, 8), (7, 6), pool=6, steps=12),
-        [("preempt", 0, "| | 5 4 |"), ("resume", 0, "9 3 | 4 4 | 5 3 | 5")],
+        [("preempt", 0, "| | 5 4 |"), ("resume", 0, "4 9 4 5 | | 5 3 | 5")],
     ),
     "in flight": (
         lambda: served((6, 3), steps=5, async_scheduling=True),

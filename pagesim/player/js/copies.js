@@ -1,7 +1,7 @@
 // The second tier in the picture: its chunks, and the copies under way between it and the GPU.
 
 import { begins, pairsText } from "./jobs.js";
-import { MARGIN, chunkGap } from "./layout.js";
+import { LABEL, MARGIN, chunkGap } from "./layout.js";
 import { nameText, plural, short } from "./text.js";
 
 /** A line around the blocks of each chunk. @param {Stage} stage @param {State} state */
@@ -96,8 +96,8 @@ export function drawJobs(stage, state, event, y) {
   const { under, over, run, layout } = stage,
     em = layout.narrow ? 7.6 : 6.9,
     jobs = [...state.jobs.values()];
-  under.text(MARGIN, y + 12, "copies", "strong");
-  let x = MARGIN + 92;
+  under.text(layout.rightX, y + 12, "copies", "strong");
+  let x = layout.rightX + LABEL;
   if (!jobs.length) under.text(x, y + 12, "none under way", "muted");
   for (const [i, { id, kind, request, pairs, isFlushed }] of jobs.entries()) {
     const first = state.first(request),

@@ -233,6 +233,7 @@ export class Course {
       tall = thick >= 6;
     let runs = "",
       waits = "",
+      again = "", // it waits because it was preempted
       away = "";
     for (const [from, to, queue] of line.spans) {
       const x = this.x(from),
@@ -241,14 +242,17 @@ export class Course {
         `M${x.toFixed(1)} ${(middle - height / 2).toFixed(1)}H${end.toFixed(1)}v${height.toFixed(1)}H${x.toFixed(1)}z`;
       if (queue === "running") runs += box(thick);
       else if (queue === "swapped") away += box(thick / 2);
+      else if (from >= line.preempted[0]) again += box(2);
       else waits += box(Math.min(thick / 2, 1.6));
     }
     this.shape(waits, "waits", { color: "currentColor", pattern: null });
+    this.shape(again, "waits again", { color: "currentColor", pattern: null });
     this.shape(away, "away", { color: "url(#ps-hatch)", pattern: null });
     this.shape(runs, `runs${tall ? "" : " slim"}`, look);
     for (const step of line.preempted) {
       if (tall) this.put(this.x(step), middle + 4.5, "mid back", "\u21ba");
-      else this.into.append(svg("rect", { x: this.x(step) - 1.5, y: middle - 2, width: 3, height: 4, class: "back" }));
+      else
+        this.into.append(svg("rect", { x: this.x(step) - 1.5, y: middle - 3.5, width: 3, height: 7, class: "back" }));
     }
     if (line.ended === null || line.spans.length === 0) return;
     if (line.lost) this.put(this.x(line.ended), middle + 4, "mid back", "\u2715");

@@ -2,7 +2,7 @@
 // place is covered there until the beat is over.
 
 import { isPromise } from "./effects.js";
-import { HEAD, QUEUE } from "./layout.js";
+import { QUEUE } from "./layout.js";
 import { slotsOf } from "./overlay.js";
 import { svg } from "./svg.js";
 import { nameText, short } from "./text.js";
@@ -135,8 +135,8 @@ export class Ghosts {
     else way.shift();
     if (entry && isFree !== this.back)
       this.hole([entry[0], entry[1], entry[2] + (layout.full ? layout.entry[1] : 0), entry[3]]);
-    const isFirst = list[1] < HEAD + layout.body + 20; // below the pools, without words between
-    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst && !layout.tree, part);
+    const isFirst = layout.isOpen && list[1] === layout.listsY; // below the tables, without words between
+    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst, part);
   }
 
   /** A request goes to another queue, between the rows. @param {State} state */

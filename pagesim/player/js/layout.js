@@ -6,6 +6,8 @@ import { short } from "./text.js";
 
 export const WIDE = 1000,
   NARROW = 400; // a page that is drawn larger, and a phone held upright: else one unit is a pixel
+const LEFT = 408, // the tables of many sequences, and the lists below them
+  RIGHT = 400; // beside those queues and the tree stand below the pools
 const PHONE = 600,
   LINKED_PHONE = 900; // narrower than this, or beside another run than that, it is upright
 const TABLET = 800; // and so is a large pool below this
@@ -22,6 +24,8 @@ export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32, // a list of blocks
   AGES = 15, // and since when its blocks are in it
   SHARED = 30, // what sharing saves: in a row of its own
+  LABEL = 92,
+  BACK = 48, // the room for a list's name, and for "bottom"
   ASIDE = 264; // or beside the pool, or at the end of the first list
 const BETWEEN = 40, // from a pool to one below it
   FLIGHT = 52, // and where copies are under way between them
@@ -190,13 +194,18 @@ const listsOf = ({ header, inUse, programs }) =>
 export const isAged = ({ header, groups }, list) =>
   !groups.several && header.lists[list][1] !== "sorted" && !header.lists[list][0].startsWith(header.pool_names[1]);
 
-/** The height of the lists, and of the queues. @param {Run} run */
-function heightBelow(run) {
-  const lists = listsOf(run),
-    aged = lists.filter((list) => isAged(run, list)),
-    queues = run.header.queues.length + Number(run.updates) + Number(run.perChunk > 0);
-  return lists.length * LIST + aged.length * AGES + (run.most.queued && queues * QUEUE + 6) + 8;
+/** The height of the lists. @param {Run} run */
+function listsHeight(run) {
+  const lists = listsOf(run);
+  return lists.length * LIST + lists.filter((list) => isAged(run, list)).length * AGES;
 }
+
+/** The height of the queues, with what is under way. @param {Run} run */
+const queuesHeight = ({ header, most, updates, perChunk }) =>
+  most.queued && (header.queues.length + Number(updates) + Number(perChunk > 0)) * QUEUE + 6;
+
+/** The width of a list with so many blocks; of many not all are shown. */
+const listWidth = (blocks) => (blocks > 64 ? 0 : LABEL + blocks * (`${blocks}`.length * 6.5 + 11) + BACK);
 
 /** Upright is `narrow`: the pools stand below the tables. There is room for what another run needs, so that both
  * have one scale. @param {Run} run */
@@ -216,11 +225,15 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const contiguous = header.lists[0]?.[1] === "sorted";
   const isFilm = run.programs.length > 0,
     chains = isFilm ? 0 : greatest((one) => one.chains);
-  const lists = greatest(heightBelow),
+  const lists = greatest(listsHeight),
+    queues = greatest(queuesHeight),
+    tree = treeHeight(chains),
+    wide = MARGIN + listWidth(gpu),
+    isWide = !narrow && queues + tree > 0 && width - Math.max(wide, LEFT) >= RIGHT + 3 * MARGIN,
     shares = greatest((one) => Number(one.shares && !one.programs.length)),
     aside = narrow || width < TABLET ? 0 : shares * ASIDE,
     shared = aside || several ? 0 : shares * SHARED,
-    below = lists + shared;
+    below = (isWide ? Math.max(lists, queues) : lists + queues) + 8 + shared;
   const legend = isFilm
     ? 0
     : narrow
@@ -235,7 +248,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const entry = narrow ? [38, 42] : [34, 32],
     arrow = narrow ? 12 : 26; // two columns, and the way to them
   const table = arrow + entry[0] + entry[1];
-  const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
+  const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(LEFT, width - MARGIN);
   // Where two runs are stepped by schedule(), no step writes a word, and the pools are what is compared.
   const brief = linked && !several && [run, other].every(({ schedules }) => schedules.length > 0),
     slotRows = brief ? 0 : Math.min(Math.ceil(size / 8), 4),
@@ -243,7 +256,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const line = several ? NAME + run.groups.list.length * LANE + 6 : LINE, // a request, or a table
     rows = several ? most.requests : most.tables;
   const beside = Math.min(narrow ? (several ? 400 : brief ? 152 : 260) : room, Math.max(rows, 4) * line + under);
-  const lines = Math.max(Math.floor((beside - under) / line), 1);
+  const lines = run.isCrowd && !several ? 5 : Math.max(Math.floor((beside - under) / line), 1);
   const last = contiguous ? gpu * size : gpu + cpu,
     digits = Math.max(10, `${last}`.length * 8 - 4);
   // Where programs are drawn they take the place of the tables, of the lists and of the legend.
@@ -258,7 +271,6 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
     between = cpu && !stacked ? 34 : 0;
   const texture = contiguous || per || gpu + cpu <= MANY ? null : textureOf(gpu, cpu, width - MARGIN - poolsX),
     above = texture ? texture.height + CALLOUT : 0;
-  const tree = treeHeight(chains);
   const wanted = {
     gpu: texture ? texture.shown : gpu,
     cpu: texture ? 0 : cpu,
@@ -290,10 +302,19 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const heading = per ? BELOW - cell.gy : 0,
-    body = Math.max(tables, bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0), 100);
+    pool = Math.max(bottom(0, wanted.gpu), bottom(1, wanted.cpu) + heading + (per && narrow ? 8 : 0)),
+    body = Math.max(tables, pool, 100);
   const fit = fits(narrow, several || per > 0, far);
   const end = poolsX + (cell.g + (between && cell.c)) * pitch.x + between,
     isBeside = aside && width - MARGIN - end >= aside;
+  // Two columns: lists below the tables, or below the pools if they are wider than that; tree and queues at the right.
+  const isSplit = isWide && (!aside || isBeside),
+    listsEnd = isSplit ? Math.max(left, wide) : width - MARGIN,
+    rightX = isSplit ? Math.max(poolsX, listsEnd + 2 * MARGIN) : MARGIN,
+    treeY = HEAD + (isSplit ? pool : body) + 12,
+    listsY = HEAD + (!isSplit ? body + tree : listsEnd > left ? body : tables) + shared + 14,
+    queuesY = isSplit ? treeY + tree + 2 : listsY + lists,
+    foot = Math.max(listsY + lists, queuesY + queues) - 6;
   return {
     width,
     narrow,
@@ -322,8 +343,14 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
       aside || shared / SHARED,
     ],
     legend,
-    height: HEAD + body + tree + below + legend,
+    height: foot + legend,
+    isOpen: isSplit || tree + shared === 0,
+    listsEnd,
+    listsY,
+    rightX,
+    queuesY,
     tree,
+    treeY,
     several,
     per,
     film,

@@ -1,19 +1,17 @@
 // The lists of blocks without owners, front first: which one is taken next, how long each has been free, what is
 // cached, what a hit took; and beside the pool or them, or above them, what sharing saves.
 
-import { AGES, HEAD, LIST, MARGIN, isAged } from "./layout.js";
+import { AGES, BACK, LABEL, LIST, MARGIN, isAged } from "./layout.js";
 import { frame } from "./overlay.js";
 import { plural, ranges, short } from "./text.js";
 
-const LABEL = 92,
-  BACK = 48, // the room for a list's name, and for "bottom"
-  MOST = 1024; // places that are remembered of blocks for which there is no room
+const MOST = 1024; // places that are remembered of blocks for which there is no room
 
-/** Draw all lists; returns where the next row begins.
+/** Draw all lists.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 export function drawLists(stage, state, changed, view) {
   const { layout, run, under } = stage;
-  let y = HEAD + layout.body + layout.tree + layout.shared + 14;
+  let y = layout.listsY;
   drawSharing(stage, state);
   for (const number of layout.lists) {
     const [name, order] = run.header.lists[number],
@@ -28,7 +26,6 @@ export function drawLists(stage, state, changed, view) {
     }
     y += LIST;
   }
-  return y;
 }
 
 /** How many blocks are in use, and how many without sharing: in words, and those it saves dashed.
@@ -49,13 +46,14 @@ function drawSharing({ under, layout }, { sharing: { used, alone } }) {
 function drawRow(stage, state, changed, view, y, { number, chips, front = "", back = "" }) {
   const { layout, run, under, over, spots } = stage,
     left = MARGIN + LABEL,
+    last = layout.listsEnd,
     places = new Map(),
     stack = back === "bottom";
   if (!chips.length) under.text(left, y + 12, "empty", "muted");
   else if (front && !view.hideNext) {
     under.text(left, y - 5, `\u25be ${front}`, "strong small");
     const words = "a stack: blocks return here too";
-    if (stack && layout.fits(words, layout.width / 2) !== null) under.text(left + 54, y - 5, words, "muted small");
+    if (stack && layout.fits(words, last - left - 54) !== null) under.text(left + 54, y - 5, words, "muted small");
   }
   const digits = `${state.total - 1}`.length,
     em = layout.narrow ? 7.4 : 6.5;
@@ -64,7 +62,7 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "", ba
   const framed = [],
     ages = []; // [step, from, to] of neighbours that were freed together
   let x = left;
-  const room = layout.width - MARGIN - left - (front ? BACK : 0) - (number ? 0 : layout.aside);
+  const room = last - left - (front ? BACK : 0) - (number ? 0 : layout.aside);
   for (const chip of fitting(chips, room, wide, more, front ? 3 : 0)) {
     if (chip.hidden) {
       // the middle of a queue, the end of a sorted list

@@ -2,7 +2,7 @@
 
 import { drawJobs } from "./copies.js";
 import { waitsFor } from "./jobs.js";
-import { MARGIN, QUEUE } from "./layout.js";
+import { LABEL, MARGIN, QUEUE } from "./layout.js";
 import { nameText, requestText, short } from "./text.js";
 
 /** The changes of the queues in an event, as a list. @param {PageEvent | null} event */
@@ -10,9 +10,10 @@ export const movesOf = (event) => event?.queues ?? [];
 
 /** The queues as rows of chips, front first; a request that computes has a number of tokens.
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
-export function drawQueues(stage, state, event, view, top) {
-  const { under, over, run } = stage,
-    left = MARGIN + 92;
+export function drawQueues(stage, state, event, view) {
+  const { under, over, run, layout } = stage,
+    { rightX: begin, queuesY: top } = layout,
+    left = begin + LABEL;
   const entered = new Set(
     movesOf(event)
       .filter(([what]) => what === "enter")
@@ -23,8 +24,8 @@ export function drawQueues(stage, state, event, view, top) {
   inOrder([...state.queues]).forEach(([key, names], row) => {
     const y = top + row * QUEUE,
       [, begins, rest] = key.length > 12 ? (/^(.{1,11}_)(.+)$/.exec(key) ?? []) : []; // a long name takes two lines
-    if (rest) under.text(MARGIN, y + 5, begins, "strong");
-    under.text(MARGIN, y + (rest ? 17 : 12), rest ?? key, "strong");
+    if (rest) under.text(begin, y + 5, begins, "strong");
+    under.text(begin, y + (rest ? 17 : 12), rest ?? key, "strong");
     if (names.length > 1) under.text(left - 8, y + (rest ? 17 : 12), `${names.length}`, "end muted");
     if (!names.length) under.text(left, y + 12, "empty", "muted");
     let x = left,
@@ -41,7 +42,7 @@ export function drawQueues(stage, state, event, view, top) {
       const width = text.length * (computes ? 7.5 : 6.7) + 20,
         more = i + 1 < names.length ? 56 : 0;
       stage.spots.chips.set(names[i], [x, y, width, 16]);
-      if (x + width > stage.layout.width - MARGIN - more) break;
+      if (x + width > layout.width - MARGIN - more) break;
       stage.swatch(x, y, 11, 16, "", run.look(first), hit);
       if (state.isAway(first)) under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
       under.rect(x, y, width, 16, i ? "thin" : "thick", "transparent", hit);
@@ -76,8 +77,8 @@ export function isWasted(state, request) {
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event */
 function drawFlight(stage, state, event, y) {
   const { under, over, run, layout } = stage;
-  under.text(MARGIN, y + 12, "in flight", "strong");
-  let x = MARGIN + 92;
+  under.text(layout.rightX, y + 12, "in flight", "strong");
+  let x = layout.rightX + LABEL;
   if (!state.flight.length) under.text(x, y + 12, "nothing", "muted");
   state.flight.forEach(({ step, rows }, i) => {
     const em = layout.narrow ? 7.6 : 6.9,

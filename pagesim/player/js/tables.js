@@ -1,6 +1,7 @@
 // The block tables, left of the pools: in full as in the figures, or one line each.
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW, lookupHeight } from "./layout.js";
+import { CHANGES } from "./effects.js";
 import { frame } from "./overlay.js";
 import { concerns, drawLanes } from "./lanes.js";
 import { drawLookup } from "./lookup.js";
@@ -60,6 +61,7 @@ function tablesInFull(stage, state, event, changed, view) {
   const x = MARGIN + 18,
     tableX = left - wide - counts,
     plugs = [];
+  const kindOf = (id) => (changed.get(id)?.has("hit") ? "hit" : changed.has(id) ? "new" : "");
   let y = HEAD,
     rows = 0;
   for (const table of state.tables.values()) rows += table.ids.length;
@@ -127,11 +129,16 @@ function tablesInFull(stage, state, event, changed, view) {
       if (hatched) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
       else layer.text(tableX + wide / 2, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
       layer.text(tableX + wide + counts / 2, y + 12.5, `${here}`, "mid", pick);
-      if (concerned && changed.has(id) && !changed.has(table.ids[k - 1])) {
-        // one frame around neighbours
+      const what = concerned ? kindOf(id) : "";
+      if (what && what !== kindOf(table.ids[k - 1])) {
+        // one frame around neighbours to which the same happens
         let n = 1;
-        while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
-        stage.over.rect(tableX - 2.5, y - 2, wide + counts + 5, n * ROW + 4, "frame");
+        while (what === kindOf(table.ids[k + n])) n++;
+        stage.over.rect(tableX - 2.5, y - 0.5, wide + counts + 5, n * ROW + 1, "frame");
+      }
+      if (what === "hit" && !stage.layout.narrow) {
+        stage.over.ground(tableX - 19, y + 2.5, 12, 12, "badge");
+        stage.over.text(tableX - 13, y + 12, CHANGES.get("hit")[0], "mid sign");
       }
       if (view.selected?.kind === "block" && view.selected.value === id) {
         layer.rect(tableX - 1, y, wide + counts + 2, ROW, "chosen");
@@ -215,12 +222,7 @@ function tablesInLines(stage, state, event, changed, view) {
     y += LINE;
   }
   const rest = tables.length - shown.length;
-  const count =
-    rest > 0
-      ? `and ${plural(rest, "more sequence")}; those of this step are always shown`
-      : tables.length
-        ? ""
-        : "no sequence holds any blocks";
+  const count = rest > 0 ? `and ${plural(rest, "more sequence")}` : tables.length ? "" : "no sequence holds any blocks";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
   if (stage.layout.slotRows && !stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));

@@ -169,8 +169,8 @@ export class Stage {
     if (this.layout.texture) drawTexture(this, state, owners, changed);
     if (this.layout.tree && run.chains) drawTree(this, state, owners, event, changed, view);
     drawTables(this, state, event, changed, view);
-    const below = drawLists(this, state, changed, view);
-    if (run.most.queued) drawQueues(this, state, event, view, below);
+    drawLists(this, state, changed, view);
+    if (run.most.queued) drawQueues(this, state, event, view);
     if (run.perChunk) {
       drawChunks(this, state);
       drawCopies(this, state, event, view);
