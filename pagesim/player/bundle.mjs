@@ -24,12 +24,7 @@ const banner = `made by \`make web\` from sources with the sum ${sum.digest("hex
 
 const small = /** @type {const} */ ({ target: "es2022", charset: "utf8", minify: true, legalComments: "none" });
 const make = (source, made, options = {}) =>
-  buildSync({
-    entryPoints: [here + source],
-    outfile: `${target}/${made}`,
-    ...small,
-    ...options,
-  });
+  buildSync({ entryPoints: [here + source], outfile: `${target}/${made}`, ...small, ...options });
 
 mkdirSync(target, { recursive: true });
 make("js/load.js", "load.js");

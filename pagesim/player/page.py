@@ -24,7 +24,7 @@ BUNDLE = Path(__file__).parent / "bundle"
 PLAYER, PAIR, FILM, FILMS = "player.txt", "pair.txt", "film.txt", "films.txt"
 """The player of one run, and the one that compares two; the same two that draw a kernel as well."""
 LOADER = "load.js"
-"""The code that unpacks the script (packed, it takes a third), which applies the style beside it."""
+"""The code that unpacks the script, which applies its style; packed, it takes a third."""
 DIGITS = "".join(sign for sign in map(chr, range(ord("%"), ord("~") + 1)) if sign not in "&'<>\\")
 OF_PYTHON = f"{string.digits}{string.ascii_letters.swapcase()}!#$%&()*+-;<=>?@^_`{{|}}~"
 """The digits of load.js, and of Python's b85encode."""

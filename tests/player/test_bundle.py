@@ -17,7 +17,8 @@ SUM = re.compile(r"from sources with the sum ([0-9a-f]{64})")
 
 def test_the_bundle_is_made_of_these_sources() -> None:
     """It says so itself, which needs no node: bundle.mjs takes the same sum."""
-    names = [*(f"js/{path.name}" for path in sorted((PLAYER / "js").iterdir())), "pair.css", "player.css"]
+    scripts = [f"js/{path.name}" for path in sorted((PLAYER / "js").iterdir())]
+    names = [*scripts, *sorted(path.name for path in PLAYER.glob("*.css"))]
     total = hashlib.sha256()
     for name in names:
         total.update(f"{name}\n".encode() + (PLAYER / name).read_bytes())
@@ -32,7 +33,8 @@ def test_the_tools_make_the_same_bundle(tmp_path: Path) -> None:
         pytest.skip("esbuild is not installed: make web-setup")
     subprocess.run([node, PLAYER / "bundle.mjs", tmp_path], check=True, timeout=60)
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"load.js", *(f"{one}.{kind}" for one in ("player", "pair", "film", "films") for kind in ("css", "txt"))}
+    pages = ("player", "pair", "film", "films")
+    assert made == {"load.js", *(f"{one}.{kind}" for one in pages for kind in ("css", "txt"))}
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (BUNDLE / path.name).read_bytes(), f"{path.name}: make web"
 
