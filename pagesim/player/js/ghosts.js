@@ -56,6 +56,8 @@ export class Ghosts {
         for (const [source, target] of job.pairs) this.fly(source, before.ways.get(target)?.points);
       }
     }
+    const fresh = [...after.wires].filter(([key]) => !before.wires.has(key));
+    fresh.forEach(([, wire], i) => this.wire(wire, i / fresh.length));
     for (const [name] of tables) this.turn(name, a.state, b.state);
     for (const effect of written.sort((one, other) => one[4] - other[4])) this.write(b.state, effect);
     for (const [what, , , request] of queues) if (what === "enter") this.step(request, b.state);
@@ -75,7 +77,7 @@ export class Ghosts {
   }
 
   /** One of many: it begins a little later. */
-  late = (part) => ({ delay: 0.4 * this.duration * part, duration: 0.6 * this.duration });
+  late = (part) => ({ delay: 0.35 * this.duration * part, duration: 0.5 * this.duration });
 
   add(tag, attributes) {
     return this.node.appendChild(svg(tag, attributes));
@@ -182,6 +184,17 @@ export class Ghosts {
     const there = { transform: `translate(${end.x - begin.x}px, ${end.y - begin.y}px)` };
     this.run(g, [{ transform: "none" }, { ...there, offset }, there]);
     this.run(inside, [{ opacity: 0 }, { opacity: 0, offset }, { opacity: 1 }]);
+  }
+
+  /** When a block has arrived in a table, a line goes from there to where it lies. @param {any[]} wire */
+  wire([, [node, d]], part) {
+    const { delay, duration } = this.late(part),
+      arrives = delay + duration;
+    if (this.back) this.run(node, { opacity: [0, 1] }, { duration });
+    else {
+      const line = this.add("path", { d, class: "growing", pathLength: 1 });
+      this.run(line, { strokeDashoffset: [1, 0] }, { delay: arrives, duration: this.duration - arrives });
+    }
   }
 
   /** Entries of a table turn to other blocks, and their wires swing. @param {State} a @param {State} b */
