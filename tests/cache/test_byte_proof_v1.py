@@ -1,6 +1,5 @@
 """No request of V1 ever reads a wrong byte, but in one setting; and what is broken is found."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +7,15 @@ import pytest
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.story import Engine
-from pagesim.v1 import BlockPool, Request, Scheduler, SchedulerOutput, hash_block_tokens
+from pagesim.v1 import BlockPool, SchedulerOutput
 from pagesim.v1 import request as requests
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.single_type_kv_cache_manager import SlidingWindowManager
+from tests.cache.breaks import Breaks, assert_found
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
 from tests.v1.scenes import found, text
+
+breaks = Breaks()
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -56,77 +58,50 @@ def test_priority_with_a_threshold_and_prefix_caching_reads_wrong_bytes() -> Non
 # ---- what is broken is found ---------------------------------------------------------------------
 
 
-def keep(owner: Any, name: str, make: Callable[[Any], Any]) -> tuple[Any, str, Any]:
-    """A method made from the right one."""
-    return owner, name, make(getattr(owner, name))
+@breaks("chunks, prefix caching", requests, "hash_block_tokens")
+def a_hash_of_the_block_alone(right: Any) -> Any:
+    return lambda _, *more: right(None, *more)
 
 
-def _free_shared(pool: BlockPool, ordered: Any) -> None:
-    blocks = [block for block in ordered if not block.is_null and block.ref_cnt]
-    for block in blocks:
-        block.ref_cnt = 0
-    free = pool.free_block_queue.get_all_free_blocks()
-    pool.free_block_queue.append_n([block for block in blocks if block not in free])
+@breaks("chunks, prefix caching", BlockPool, "free_blocks")
+def a_block_freed_while_others_own_it(_: Any) -> Any:
+    def free(pool: BlockPool, ordered: Any) -> None:
+        blocks = [block for block in ordered if not block.is_null and block.ref_cnt]
+        for block in blocks:
+            block.ref_cnt = 0
+        free = pool.free_block_queue.get_all_free_blocks()
+        pool.free_block_queue.append_n([block for block in blocks if block not in free])
+
+    return free
 
 
-def _cache_what_is_in_flight(right: Any) -> Any:
-    def cache(manager: KVCacheManager, request: Request, num_computed: int) -> None:
-        right(manager, request, num_computed + 2 * BLOCK_SIZE)
-
-    return cache
+@breaks("window", SlidingWindowManager, "get_num_skipped_tokens")
+def a_window_one_block_too_small(right: Any) -> Any:
+    return lambda it, n: right(it, n + BLOCK_SIZE)
 
 
-def _shifted(field: str) -> Callable[[SchedulerOutput, Scheduler], AttentionMetadata]:
-    def build(output: SchedulerOutput, scheduler: Scheduler) -> AttentionMetadata:
-        batch = build_v1_metadata(output, scheduler)
+@breaks("asynchronous, window", KVCacheManager, "remove_skipped_blocks")
+def a_window_that_forgets_the_step_in_flight(right: Any) -> Any:
+    return lambda it, name, n: right(it, name, n + BLOCK_SIZE)
+
+
+@breaks("asynchronous", KVCacheManager, "cache_blocks")
+def a_token_cached_before_it_is_computed(right: Any) -> Any:
+    return lambda it, request, num_computed: right(it, request, num_computed + 2 * BLOCK_SIZE)
+
+
+@pytest.mark.parametrize("name", breaks.known)
+def test_what_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_found(Run(SCENES[breaks.apply(name, monkeypatch)]))
+
+
+@pytest.mark.parametrize("field", ["slot_mapping", "input_tokens", "block_tables"])
+def test_a_batch_in_the_wrong_order(field: str) -> None:
+    run = Run(SCENES["chunks, prefix caching"])
+
+    def build(output: SchedulerOutput) -> AttentionMetadata:
+        batch = build_v1_metadata(output, run.scheduler)
         return replace(batch, **{field: getattr(batch, field)[::-1].copy()})
 
-    return build
-
-
-PLAIN, WINDOW = SCENES["chunks, prefix caching"], SCENES["window"]
-ASYNC, ASYNC_WINDOW = SCENES["asynchronous"], SCENES["asynchronous, window"]
-BROKEN = {
-    "a hash of the block alone": (
-        PLAIN,
-        (requests, "hash_block_tokens", lambda _, *more: hash_block_tokens(None, *more)),
-    ),
-    "a block freed while others own it": (PLAIN, (BlockPool, "free_blocks", _free_shared)),
-    "a window one token too small": (
-        WINDOW,
-        keep(
-            SlidingWindowManager,
-            "get_num_skipped_tokens",
-            lambda right: lambda it, n: right(it, n + BLOCK_SIZE),
-        ),
-    ),
-    "a window that forgets the step in flight": (
-        ASYNC_WINDOW,
-        keep(
-            KVCacheManager,
-            "remove_skipped_blocks",
-            lambda right: lambda it, name, n: right(it, name, n + BLOCK_SIZE),
-        ),
-    ),
-    "a token cached before it is computed": (
-        ASYNC,
-        keep(KVCacheManager, "cache_blocks", _cache_what_is_in_flight),
-    ),
-    "slots in the wrong order": (PLAIN, _shifted("slot_mapping")),
-    "tokens in the wrong order": (PLAIN, _shifted("input_tokens")),
-    "tables in the wrong order": (PLAIN, _shifted("block_tables")),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, broken = BROKEN[name]
-    if isinstance(broken, tuple):
-        monkeypatch.setattr(*broken)
-    run = Run(scene)
-    if not isinstance(broken, tuple):
-        run.build = lambda output: broken(output, run.scheduler)  # type: ignore[method-assign]
-    with pytest.raises(AssertionError):  # the bytes, or before them a table
-        while run.counts["steps"] < 400:
-            run.step()
-            assert not run.wrong
+    run.build = build  # type: ignore[method-assign]
+    assert_found(run)

@@ -1,6 +1,5 @@
 """No request reads a wrong byte in any group, but in one setting; and what is broken is found."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +9,10 @@ from pagesim.v1 import BlockPool, KVCacheManager
 from pagesim.v1.mamba_manager import AlignedMambaManager
 from pagesim.v1.single_type_kv_cache_manager import SingleTypeKVCacheManager, SlidingWindowManager
 from tests.cache import worker_v1
+from tests.cache.breaks import Breaks, assert_found
 from tests.cache.byte_proof_v1_groups import KEPT, SCENES, STRUCK, Run
+
+breaks = Breaks()
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -44,14 +46,16 @@ def test_by_priority_a_chunk_that_stops_for_a_state_does_what_the_threshold_does
 # ---- what is broken is found ---------------------------------------------------------------------
 
 
-def _early(right: Any) -> Any:
+@breaks("full, window", SlidingWindowManager, "remove_skipped_blocks")
+def a_block_freed_too_early_in_one_group(right: Any) -> Any:
     def remove(manager: SingleTypeKVCacheManager, name: Any, computed: int) -> Any:
         return right(manager, name, computed + 4 * (manager.kv_cache_group_id == 1))
 
     return remove
 
 
-def _first_null(right: Any) -> Any:
+@breaks("three windows", SlidingWindowManager, "_drop")
+def the_wrong_entry_is_null(right: Any) -> Any:
     """The block in front of the ones that are dropped stays, and the first that is needed goes."""
 
     def drop(manager: Any, table: Any, start: int, end: int) -> Any:
@@ -60,7 +64,8 @@ def _first_null(right: Any) -> Any:
     return drop
 
 
-def _later_entry(right: Any) -> Any:
+@breaks("full, state, checkpoints", AlignedMambaManager, "get_num_blocks_to_allocate")
+def a_checkpoint_in_the_wrong_entry(right: Any) -> Any:
     def count(manager: AlignedMambaManager, request_id: Any, *more: Any) -> Any:
         needed = right(manager, request_id, *more)
         if request_id in manager.checkpoints:
@@ -71,7 +76,8 @@ def _later_entry(right: Any) -> Any:
     return count
 
 
-def _freed_early(right: Any) -> Any:
+@breaks("full, state", KVCacheManager, "allocate_slots")
+def a_block_given_back_that_is_in_use(right: Any) -> Any:
     """Group 1 gives its last block back, which its table still names."""
 
     def allocate(manager: KVCacheManager, request: Any, *more: Any, **options: Any) -> Any:
@@ -85,7 +91,8 @@ def _freed_early(right: Any) -> Any:
     return allocate
 
 
-def _first_slot(right: Any) -> Any:
+@breaks("pages 2:1", worker_v1.GroupBytes, "_words")
+def slots_of_one_group_in_the_page_of_another(right: Any) -> Any:
     """Every group writes as if the page of a token were as small as group 0's."""
 
     def words(group: Any, slots: Any) -> Any:
@@ -95,73 +102,33 @@ def _first_slot(right: Any) -> Any:
     return words
 
 
-Change = tuple[Any, str, Callable[[Any], Any]]
-BROKEN: dict[str, tuple[str, Change]] = {
-    "a block freed too early in one group": (
-        "full, window",
-        (SlidingWindowManager, "remove_skipped_blocks", _early),
-    ),
-    "a block given back that is in use": (
-        "full, state",
-        (KVCacheManager, "allocate_slots", _freed_early),
-    ),
-    "a state hit in its own step": (
-        "full, state",
-        (AlignedMambaManager, "_mark_fresh", lambda _: lambda it, blocks: None),
-    ),
-    "a state dropped too early": (
-        "full, state",
-        (AlignedMambaManager, "remove_skipped_blocks", _early),
-    ),
-    "a key without its group": (
-        "full, window",
-        (
-            BlockPool,
-            "get_cached_block",
-            lambda right: (
-                lambda it, key, ids=(0,), **given: right(
-                    it, key, [0 for _ in given.get("kv_cache_group_ids", ids)]
-                )
-            ),
-        ),
-    ),
-    "a window off by one": (
-        "full, window",
-        (
-            SlidingWindowManager,
-            "get_num_skipped_tokens",
-            lambda right: lambda it, n: right(it, n + 1),
-        ),
-    ),
-    "the wrong entry is null": (
-        "three windows",
-        (SlidingWindowManager, "_drop", _first_null),
-    ),
-    "a checkpoint in the wrong entry": (
-        "full, state, checkpoints",
-        (AlignedMambaManager, "get_num_blocks_to_allocate", _later_entry),
-    ),
-    "a state that is not written at the end of its tokens": (
-        "full, state",
-        (
-            worker_v1.GroupBytes,
-            "slots",
-            lambda right: lambda it, t, b, e: right(it, t, b, e - (it.is_state and e > 4)),
-        ),
-    ),
-    "slots of one group in the page of another": (
-        "pages 2:1",
-        (worker_v1.GroupBytes, "_words", _first_slot),
-    ),
-}
+@breaks("full, state", AlignedMambaManager, "remove_skipped_blocks")
+def a_state_dropped_too_early(right: Any) -> Any:
+    return a_block_freed_too_early_in_one_group(right)
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@breaks("full, state", AlignedMambaManager, "_mark_fresh")
+def a_state_hit_in_its_own_step(_: Any) -> Any:
+    return lambda it, blocks: None
+
+
+@breaks("full, window", BlockPool, "get_cached_block")
+def a_key_without_its_group(right: Any) -> Any:
+    return lambda it, key, ids=(0,), **given: right(
+        it, key, [0 for _ in given.get("kv_cache_group_ids", ids)]
+    )
+
+
+@breaks("full, window", SlidingWindowManager, "get_num_skipped_tokens")
+def a_window_off_by_one(right: Any) -> Any:
+    return lambda it, n: right(it, n + 1)
+
+
+@breaks("full, state", worker_v1.GroupBytes, "slots")
+def a_state_that_is_not_written_at_the_end_of_its_tokens(right: Any) -> Any:
+    return lambda it, t, b, e: right(it, t, b, e - (it.is_state and e > 4))
+
+
+@pytest.mark.parametrize("name", breaks.known)
 def test_what_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, (owner, field, make) = BROKEN[name]
-    monkeypatch.setattr(owner, field, make(getattr(owner, field)))
-    run = Run(SCENES[scene])
-    with pytest.raises(AssertionError):  # the bytes, or before them a table
-        while run.counts["steps"] < 400:
-            run.step()
-            assert not run.wrong
+    assert_found(Run(SCENES[breaks.apply(name, monkeypatch)]))

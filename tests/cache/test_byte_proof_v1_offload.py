@@ -1,6 +1,6 @@
 """With a second tier, too, no request of V1 reads a wrong byte; and what is broken is found."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,11 @@ from pagesim.v1.offload.connector import OffloadingConnector, RequestState
 from pagesim.v1.offload.remote import RemoteKVs
 from pagesim.v1.offload.worker import OffloadingWorker
 from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
+from tests.cache.breaks import Breaks, assert_found
 from tests.cache.byte_proof_v1_offload import HAPPENS, SCENES, STRUCK, TierRun, counts_of
 
 STEPS = 60
+breaks = Breaks()
 
 
 def test_every_setting() -> None:
@@ -66,11 +68,13 @@ def _changed(metadata: OffloadingConnectorMetadata, flushed: set[int]) -> Any:
     return replace(metadata, jobs_to_flush=flushed)
 
 
-def _nothing_is_flushed(right: Any) -> Any:
+@breaks("one block", OffloadingConnector, "build_connector_meta")
+def nothing_is_flushed(right: Any) -> Any:
     return lambda it, output: _changed(right(it, output), set())
 
 
-def _all_is_begun_at_once(right: Any) -> Any:
+@breaks("one block", OffloadingWorker, "start")
+def all_is_begun_at_once(right: Any) -> Any:
     """A store copies what the step has not computed yet."""
 
     def start(worker: OffloadingWorker, metadata: Any, now: float) -> Any:
@@ -79,11 +83,13 @@ def _all_is_begun_at_once(right: Any) -> Any:
     return start
 
 
-def _freed_at_once(right: Any) -> Any:
+@breaks("asynchronous, tight, evictions on the GPU", RemoteKVs, "free")
+def freed_at_once(right: Any) -> Any:
     return lambda it, request: it.manager.free(request)
 
 
-def _pairs_from_the_first_block(right: Any) -> Any:
+@breaks("two blocks, ARC, outputs", cache_engine, "block_pairs")
+def pairs_from_the_first_block(right: Any) -> Any:
     """A load does not skip what it should in its first chunk."""
 
     def pairs(job: TransferJob, width: int) -> list[tuple[int, int]]:
@@ -95,7 +101,8 @@ def _pairs_from_the_first_block(right: Any) -> Any:
     return pairs
 
 
-def _pairs_in_another_order(right: Any) -> Any:
+@breaks("two blocks, ARC, outputs", cache_engine, "block_pairs")
+def pairs_in_another_order(right: Any) -> Any:
     """The blocks of a chunk in reverse order, when it is stored."""
 
     def pairs(job: TransferJob, width: int) -> list[tuple[int, int]]:
@@ -105,7 +112,8 @@ def _pairs_in_another_order(right: Any) -> Any:
     return pairs
 
 
-def _also_those_that_are_read(right: Any) -> Any:
+@breaks("tiny tier, slow, outputs", CachePolicy, "idle")
+def also_those_that_are_read(right: Any) -> Any:
     def idle(policy: CachePolicy, keys: Iterable[Any], protected: Any) -> Any:
         pairs = [(key, policy.chunks[key]) for key in keys if key not in protected]
         return iter([(key, chunk) for key, chunk in pairs if chunk.ref_cnt >= 0])
@@ -113,7 +121,8 @@ def _also_those_that_are_read(right: Any) -> Any:
     return idle
 
 
-def _found_while_stored(right: Any) -> Any:
+@breaks("one block", CPUOffloadingManager, "_begin_store")
+def found_while_stored(right: Any) -> Any:
     """A chunk that is being stored can be loaded."""
 
     def begin(manager: CPUOffloadingManager, key: Any, context: Any) -> int:
@@ -124,14 +133,16 @@ def _found_while_stored(right: Any) -> Any:
     return begin
 
 
-def _cached_before_it_is_loaded(right: Any) -> Any:
+@breaks("one block", KVCacheManager, "allocate_slots")
+def cached_before_it_is_loaded(right: Any) -> Any:
     def allocate(manager: KVCacheManager, request: Request, *more: Any, **given: Any) -> Any:
         return right(manager, request, *more, **given | {"delay_cache_blocks": False})
 
     return allocate
 
 
-def _of_its_first_block(right: Any) -> Any:
+@breaks("two blocks, ARC, outputs", OffloadingConnector, "_grow_keys")
+def of_its_first_block(right: Any) -> Any:
     """A chunk's key is the hash of its first block."""
 
     def grow(it: OffloadingConnector, state: RequestState) -> None:
@@ -143,7 +154,8 @@ def _of_its_first_block(right: Any) -> Any:
     return grow
 
 
-def _tables_only_grow(right: Any) -> Any:
+@breaks("one block", OffloadingConnector, "_learn_tables")
+def tables_only_grow(right: Any) -> Any:
     """A request that comes back stores what its old table names."""
 
     def learn(it: OffloadingConnector, output: Any) -> None:
@@ -155,7 +167,8 @@ def _tables_only_grow(right: Any) -> Any:
     return learn
 
 
-def _reset_without_a_flush(right: Any) -> Any:
+@breaks("no caching on the GPU, slow, resets", OffloadingConnector, "reset_cache")
+def reset_without_a_flush(right: Any) -> Any:
     def reset(it: OffloadingConnector) -> None:
         right(it)
         it._flushed.clear()
@@ -163,7 +176,8 @@ def _reset_without_a_flush(right: Any) -> Any:
     return reset
 
 
-def _not_waited_for(right: Any) -> Any:
+@breaks("synchronous loads", OffloadingWorker, "start")
+def not_waited_for(right: Any) -> Any:
     """A step that computes with a load does not wait for it."""
 
     def start(worker: OffloadingWorker, metadata: Any, now: float) -> Any:
@@ -174,81 +188,26 @@ def _not_waited_for(right: Any) -> Any:
     return start
 
 
-Change = tuple[Any, str, Callable[[Any], Any]]
-BROKEN: dict[str, tuple[str, Change]] = {
-    "nothing is flushed": (
-        "one block",
-        (OffloadingConnector, "build_connector_meta", _nothing_is_flushed),
-    ),
-    "a store begins a step early": (
-        "one block",
-        (OffloadingWorker, "start", _all_is_begun_at_once),
-    ),
-    "nobody watches what is stored of a finished request": (
-        "tiny tier, slow, outputs",
-        (OffloadingConnector, "_watch", lambda _: lambda it, job: None),
-    ),
-    "blocks are freed though a step writes them": (
-        "asynchronous, tight, evictions on the GPU",
-        (RemoteKVs, "free", _freed_at_once),
-    ),
-    "a load that begins inside a chunk begins with its first block": (
-        "two blocks, ARC, outputs",
-        (cache_engine, "block_pairs", _pairs_from_the_first_block),
-    ),
-    "blocks of a chunk in another order": (
-        "two blocks, ARC, outputs",
-        (cache_engine, "block_pairs", _pairs_in_another_order),
-    ),
-    "a chunk evicted while it is read": (
-        "tiny tier, slow, outputs",
-        (CachePolicy, "idle", _also_those_that_are_read),
-    ),
-    "a chunk found while it is stored": (
-        "one block",
-        (CPUOffloadingManager, "_begin_store", _found_while_stored),
-    ),
-    "blocks freed while they are loaded": (
-        "one block",
-        (RemoteKVs, "is_loading", lambda _: lambda it, name, status: False),
-    ),
-    "blocks cached before they are loaded": (
-        "one block",
-        (KVCacheManager, "allocate_slots", _cached_before_it_is_loaded),
-    ),
-    "a key of a chunk's first block": (
-        "two blocks, ARC, outputs",
-        (OffloadingConnector, "_grow_keys", _of_its_first_block),
-    ),
-    "a table that outlives a preemption": (
-        "one block",
-        (OffloadingConnector, "_learn_tables", _tables_only_grow),
-    ),
-    "a failed load taken for a whole one": (
-        "failed loads are computed",
-        (RemoteKVs, "fail", lambda _: lambda it, waiting, invalid: []),
-    ),
-    "what an aborted request has not computed": (
-        "small chunks, no reserve",
-        (connector, "_num_kept", lambda _: lambda request: request.num_tokens),
-    ),
-    "a reset that does not wait for the copies under way": (
-        "no caching on the GPU, slow, resets",
-        (OffloadingConnector, "reset_cache", _reset_without_a_flush),
-    ),
-    "a step that does not wait for its loads": (
-        "synchronous loads",
-        (OffloadingWorker, "start", _not_waited_for),
-    ),
-}
+@breaks("tiny tier, slow, outputs", OffloadingConnector, "_watch")
+def nobody_watches_what_is_stored_of_a_finished_request(_: Any) -> Any:
+    return lambda it, job: None
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@breaks("one block", RemoteKVs, "is_loading")
+def blocks_freed_while_they_are_loaded(_: Any) -> Any:
+    return lambda it, name, status: False
+
+
+@breaks("failed loads are computed", RemoteKVs, "fail")
+def a_failed_load_taken_for_a_whole_one(_: Any) -> Any:
+    return lambda it, waiting, invalid: []
+
+
+@breaks("small chunks, no reserve", connector, "_num_kept")
+def what_an_aborted_request_has_not_computed(_: Any) -> Any:
+    return lambda request: request.num_tokens
+
+
+@pytest.mark.parametrize("name", breaks.known)
 def test_what_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, (owner, field, make) = BROKEN[name]
-    monkeypatch.setattr(owner, field, make(getattr(owner, field)))
-    run = TierRun(SCENES[scene])
-    with pytest.raises(AssertionError):  # the bytes, or before them a place
-        while run.counts["steps"] < 1000:
-            run.step()
-            assert not run.wrong
+    assert_found(TierRun(SCENES[breaks.apply(name, monkeypatch)]), 1000)

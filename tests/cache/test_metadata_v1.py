@@ -1,13 +1,14 @@
 """A step of V1 as a batch for attention kernels: one ragged batch, in which phases mix."""
 
-import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import pagesim
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.story import Engine
 from pagesim.v1 import RequestStatus
 from tests.cache.test_attention_metadata import lists
+from tests.rows import rows
 from tests.v1.scenes import text
 
 
@@ -16,7 +17,7 @@ def begun(engine: Engine) -> AttentionMetadata:
     return build_v1_metadata(engine.scheduler.schedule(), engine.scheduler)
 
 
-def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
+def test_a_decode_a_chunk_and_two_prompts_in_one_step(snapshot: SnapshotAssertion) -> None:
     engine = Engine(gpu_blocks=16, max_num_batched_tokens=10, long_prefill_token_threshold=6)
     engine.add("writes", text(3, 100))
     engine.step()
@@ -26,21 +27,7 @@ def test_a_decode_a_chunk_and_two_prompts_in_one_step() -> None:
     engine.add("last", text(4, 400))
     batch = begun(engine)
     # V1's order is writes, long, short, last: prefills come first all the same.
-    assert batch.seq_ids == ["long", "short", "last", "writes"]
-    assert lists(batch, "context_lens", "seq_lens", "query_start_loc") == [
-        [6, 3, 0, 4],
-        [9, 5, 4, 5],
-        [0, 3, 5, 9, 10],
-    ]
-    assert lists(batch, "input_positions", "input_tokens") == [
-        [6, 7, 8, 3, 4, 0, 1, 2, 3, 4],
-        [206, 207, 208, 303, 304, 400, 401, 402, 403, 1_000_002],
-    ]
-    assert batch.block_tables.tolist() == [[2, 3, 6], [4, 7, -1], [8, -1, -1], [1, 5, -1]]
-    assert batch.slot_mapping.tolist() == [14, 15, 24, 19, 28, 32, 33, 34, 35, 20]
-    assert (batch.num_prefills, batch.num_prefill_tokens, batch.num_decode_tokens) == (3, 9, 1)
-    assert (batch.max_query_len, batch.max_prefill_seq_len, batch.max_decode_seq_len) == (4, 9, 5)
-    assert batch.sample_rows.tolist() == [2, 4, 8, 9] and batch.sample_rows.dtype == np.int64
+    assert rows(batch) == snapshot
     assert batch.sample_ids == batch.seq_ids
 
 

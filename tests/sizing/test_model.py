@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 import pagesim
 from pagesim.sizing.hf_config import MAX_BYTES, parse_config
@@ -64,57 +65,18 @@ def test_presets_are_found_in_any_case_and_have_a_source() -> None:
         ModelSpec.preset("%")
 
 
-def test_bytes_per_token_kv_heads_and_their_size() -> None:
-    assert {
-        name: (model.kv_bytes_per_token, model.num_kv_heads, model.head_dim)
-        for name, model in PRESETS.items()
-    } == {
-        "qwen2-1.5b": (28_672, 2, 128),
-        "qwen3-0.6b": (114_688, 8, 128),
-        "qwen3-8b": (147_456, 8, 128),
-        "qwen3-32b": (262_144, 8, 128),
-        "qwen3-30b-a3b": (98_304, 4, 128),
-        "llama-2-7b": (524_288, 32, 128),
-        "llama-3.1-8b": (131_072, 8, 128),
-        "llama-3.1-70b": (327_680, 8, 128),
-        "llama-3.3-70b": (327_680, 8, 128),
-        "mistral-7b": (131_072, 8, 128),
-        "mixtral-8x7b": (131_072, 8, 128),
-        "gemma-2-9b": (344_064, 8, 256),
-        "gemma-3-4b": (139_264, 4, 256),
-        "gemma-3-12b": (393_216, 8, 256),
-        "gemma-3-27b": (507_904, 16, 128),
-        "gpt-oss-20b": (49_152, 8, 64),
-        "gpt-oss-120b": (73_728, 8, 64),
-        "llama-4-scout": (196_608, 8, 128),
-        "qwen3-next-80b": (24_576, 2, 256),
-        "qwen3.5-9b": (32_768, 4, 256),
-        "jamba-v0.1": (16_384, 8, 128),
-        "nemotron-h-8b": (16_384, 8, 128),
-        "deepseek-v2-lite": (31_104, 16, 128),
-        "deepseek-v3": (70_272, 128, 128),
-        "opt-13b": (819_200, 40, 128),
-        "opt-66b": (2_359_296, 72, 128),
-        "opt-175b": (4_718_592, 96, 128),
-    }
-
-
-def test_windows_of_presets() -> None:
-    """How many layers have none, and how long the others' are."""
+def test_presets(snapshot: SnapshotAssertion) -> None:
+    """What a token takes, heads and their size; how many layers keep what; a state's bytes."""
     found = {
-        name: (model.num_layers - len(model.sliding_layers), model.sliding_window)
+        name: f"token {model.kv_bytes_per_token}, heads {model.num_kv_heads} of {model.head_dim}, "
+        f"full {model.num_attention_layers - len(model.sliding_layers)}, "
+        f"windows {len(model.sliding_layers)} of {model.sliding_window}, "
+        f"chunks {len(model.chunked_layers)} of {model.attention_chunk_size}, "
+        f"states {len(model.state_layers)} of {model.state and model.state.state_bytes(1, 2, 2)}, "
+        f"none {len(model.layers_without_cache)}"
         for name, model in PRESETS.items()
-        if model.sliding_layers
     }
-    assert found == {
-        "mistral-7b": (0, 4096),
-        "gemma-2-9b": (21, 4096),
-        "gemma-3-4b": (5, 1024),
-        "gemma-3-12b": (8, 1024),
-        "gemma-3-27b": (10, 1024),
-        "gpt-oss-20b": (12, 128),
-        "gpt-oss-120b": (18, 128),
-    }
+    assert found == snapshot
 
 
 def test_where_the_windows_of_presets_are() -> None:
@@ -125,32 +87,11 @@ def test_where_the_windows_of_presets_are() -> None:
     assert [i for i in range(34) if i not in gemma.sliding_layers] == [5, 11, 17, 23, 29]
 
 
-def test_chunks_and_states_of_presets() -> None:
-    """How many layers keep what, and how many bytes a state has on 1, 2 and 16 ranks."""
-    scout = ModelSpec.preset("llama-4-scout")
-    assert (len(scout.chunked_layers), scout.attention_chunk_size) == (36, 8192)
-    found = {
-        name: (model.num_attention_layers, len(model.state_layers), len(model.layers_without_cache))
-        for name, model in PRESETS.items()
-        if model.state
-    }
-    assert found == {
-        "qwen3-next-80b": (12, 36, 0),
-        "qwen3.5-9b": (8, 24, 0),
-        "jamba-v0.1": (4, 28, 0),
-        "nemotron-h-8b": (4, 24, 24),
-    }
+def test_where_the_states_of_presets_are_and_what_their_ranks_hold() -> None:
     assert [i for i in range(32) if i not in ModelSpec.preset("jamba-v0.1").state_layers] == [
         *(4, 12, 20, 28)
     ]
-    states = {name: PRESETS[name].state for name in found}
-    assert {name: state.state_bytes(1, 2, 2) for name, state in states.items() if state} == {
-        "qwen3-next-80b": 1_097_728,
-        "qwen3.5-9b": 1_097_728,
-        "jamba-v0.1": 311_296,
-        "nemotron-h-8b": 2_158_592,
-    }
-    delta, grouped = states["qwen3.5-9b"], states["nemotron-h-8b"]
+    delta, grouped = (PRESETS[name].state for name in ("qwen3.5-9b", "nemotron-h-8b"))
     assert delta is not None and grouped is not None
     assert delta.state_bytes(2, 2, 4) == 2_146_304 // 2
     # 16 ranks share 8 groups of heads: each rank keeps a whole group.

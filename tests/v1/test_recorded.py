@@ -143,7 +143,8 @@ def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
     effects = [(effect.kind, effect.block) for effect in run[resume].effects]
     assert effects[:3] == [("hit", 3), ("hit", 4), ("take", 5)], effects
     assert run.at(resume + 1).queues == {"waiting": (), "running": ("b",)}
-    assert run[resume].caption.startswith("b resumes with 9 tokens, which need 3 blocks; ")
+    numbers = set(re.findall(r"\d+", run[resume].caption))
+    assert {"8", "9", "3", "4", "5"} <= numbers  # 8 of 9 tokens found in 3 and 4, and 5 taken
 
 
 def test_a_number_as_an_id_names_the_request_as_in_v0() -> None:

@@ -34,28 +34,15 @@ HYBRIDS: list[list[KVCacheSpec]] = [
 """Windows beside full attention, three windows, pages 2:1 in both directions, states."""
 
 
-class GroupsRun(Source):
-    """A scheduler and its engine, one public call at a time; the seed says which groups."""
+class V1Run(Source):
+    """A scheduler and its engine, one public call at a time."""
+
+    scheduler: v1.Scheduler
+    late: bool
+    """Whether a step is decided before the last one is computed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        groups = HYBRIDS[seed % len(HYBRIDS)]
-        caching = self.random.random() < 0.8 or any(isinstance(g, v1.MambaSpec) for g in groups)
-        self.late = self.random.random() < 0.3
-        config = v1.SchedulerConfig(
-            self.random.choice([9, 16, 40]),
-            self.random.choice([2, 5]),
-            40,
-            async_scheduling=self.late,
-            policy=self.random.choice(["fcfs", "priority"]),
-        )
-        cache = v1.CacheConfig(
-            num_gpu_blocks=self.random.choice([32, 60]) * len(groups) // groups[0].block_size,
-            groups=groups,
-            enable_prefix_caching=caching,
-            retention_interval=self.random.choice([0, None]),
-        )
-        self.subject = self.scheduler = v1.Scheduler(config, cache)
         self.in_flight: list[tuple[v1.SchedulerOutput, list[Name]]] = []
         self.count = 0
 
@@ -65,12 +52,14 @@ class GroupsRun(Source):
         elif len(self.in_flight) > self.late or (self.in_flight and rare(self.random)):
             self.update()
         else:
-            output = self.scheduler.schedule()
-            if output.num_scheduled_tokens:
-                requests = self.scheduler.requests
-                tokens = output.num_scheduled_tokens
-                names = [name for name in tokens if not requests[name].is_prefill_chunk]
-                self.in_flight.append((output, names))
+            self.schedule()
+
+    def schedule(self) -> None:
+        output = self.scheduler.schedule()
+        if output.num_scheduled_tokens:
+            requests, tokens = self.scheduler.requests, output.num_scheduled_tokens
+            names = [name for name in tokens if not requests[name].is_prefill_chunk]
+            self.in_flight.append((output, names))
 
     def arrive(self) -> None:
         self.count += 1
@@ -94,6 +83,36 @@ class GroupsRun(Source):
             self.scheduler.finish_requests(
                 self.random.choice(names), v1.RequestStatus.FINISHED_ABORTED
             )
+
+    def forget(self) -> None:
+        raise NotImplementedError
+
+    def update(self) -> None:
+        raise NotImplementedError
+
+
+class GroupsRun(V1Run):
+    """The seed says which groups."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        groups = HYBRIDS[seed % len(HYBRIDS)]
+        caching = self.random.random() < 0.8 or any(isinstance(g, v1.MambaSpec) for g in groups)
+        self.late = self.random.random() < 0.3
+        config = v1.SchedulerConfig(
+            self.random.choice([9, 16, 40]),
+            self.random.choice([2, 5]),
+            40,
+            async_scheduling=self.late,
+            policy=self.random.choice(["fcfs", "priority"]),
+        )
+        cache = v1.CacheConfig(
+            num_gpu_blocks=self.random.choice([32, 60]) * len(groups) // groups[0].block_size,
+            groups=groups,
+            enable_prefix_caching=caching,
+            retention_interval=self.random.choice([0, None]),
+        )
+        self.subject = self.scheduler = v1.Scheduler(config, cache)
 
     def forget(self) -> None:
         if rare(self.random):

@@ -1,18 +1,17 @@
 """Random things that happen to V1's scheduler with a second tier, and to its copies."""
 
 import contextlib
-import random
 
 from pagesim import v1
-from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.offload.worker import OffloadingWorker
 from pagesim.v1.transfers import TransferJob
-from tests.timeline.random_calls.source import Source, rare
+from tests.timeline.random_calls.groups import V1Run
+from tests.timeline.random_calls.source import rare
 
 
-class OffloadRun(Source):
-    """A scheduler and its workers, one public call at a time; the seed says which tier."""
+class OffloadRun(V1Run):
+    """With workers; the seed says which tier."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -37,44 +36,13 @@ class OffloadRun(Source):
             kv_load_failure_policy=choice(["fail", "recompute"]),
         )
         self.subject = self.scheduler = v1.Scheduler(config, cache, self.offload)
-        self.now, self.count = 0.0, 0
-        self.in_flight: list[tuple[v1.SchedulerOutput, list[Name]]] = []
+        self.now = 0.0
         slow = choice([0, 1, 4])
         self.workers = [
             OffloadingWorker(lambda job, now: now + self.random.randint(0, slow))
             for _ in range(self.offload.num_workers)
         ]
         self.done: dict[int, int] = {}
-
-    def step(self) -> None:
-        if self.random.random() < 0.2:
-            self.random.choice([*[self.arrive] * 7, self.abort, self.forget])()
-        elif len(self.in_flight) > self.late or (self.in_flight and rare(self.random)):
-            self.update()
-        else:
-            self.schedule()
-
-    def arrive(self) -> None:
-        self.count += 1
-        prefix = self.random.choice([range(9), range(17), [7] * 13])
-        prompt = [*prefix, *random.Random(self.count % 3).choices(range(3), k=self.count % 9)]
-        request = v1.Request(
-            self.random.choice([f"r{self.count}", self.count]),
-            prompt,
-            block_size=2,
-            max_tokens=self.random.randrange(1, 12),
-            priority=self.random.randrange(2),
-        )
-        self.scheduler.add_request(request)
-        if rare(self.random):
-            with contextlib.suppress(UsageError):
-                self.scheduler.add_request(request)  # its id is taken
-
-    def abort(self) -> None:
-        if names := list(self.scheduler.requests):
-            self.scheduler.finish_requests(
-                self.random.choice(names), v1.RequestStatus.FINISHED_ABORTED
-            )
 
     def forget(self) -> None:
         """Caches are forgotten, which a request that loads may forbid."""
