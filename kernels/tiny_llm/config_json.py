@@ -92,9 +92,11 @@ def parse_config(given: Words) -> Config:
     given = GEMMA3 | given if gemma else given
     slides = gemma or kind == "mistral" or (kind != "llama" and _flag(given, "use_sliding_window"))
     _refuse(given, kind, slides)
-    hidden, heads = _whole(given, "hidden_size"), _whole(given, "num_attention_heads")
+    names = "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size"
+    sizes = {name: _whole(given, name) for name in names}
+    heads = sizes["num_attention_heads"]
     kv_heads = _whole(given, "num_key_value_heads", heads)
-    head_dim = _whole(given, "head_dim", 128 if kind == "qwen3" else hidden // heads)
+    head_dim = _whole(given, "head_dim", 128 if kind == "qwen3" else sizes["hidden_size"] // heads)
     if heads % kv_heads or head_dim % 2:
         raise CheckpointError(
             f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
@@ -106,12 +108,9 @@ def parse_config(given: Words) -> Config:
     return Config(
         model_type=kind,
         num_hidden_layers=layers,
-        hidden_size=hidden,
-        intermediate_size=_whole(given, "intermediate_size"),
-        num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_dim,
-        vocab_size=_whole(given, "vocab_size"),
+        **sizes,
         rms_norm_eps=_positive(given, "rms_norm_eps", 1e-6),
         tie_word_embeddings=_flag(given, "tie_word_embeddings"),
         attention_bias=bias or kind == "qwen2",  # always there, and in no other projection
