@@ -78,7 +78,7 @@ def save(model: Model, folder: str | Path) -> None:
 def _files(folder: Path) -> dict[Path, dict[str, tuple[int, ...]]]:
     """The tensors of each of the folder's files, which are those that an index says, if any."""
     index, files = folder / INDEX, {}
-    for path, names in (_shards(index) if index.exists() else {folder / WEIGHTS: None}).items():
+    for path, names in (_shards(index) if index.exists() else {folder / WEIGHTS: set()}).items():
         shapes = weight_files.read_shapes(path)
         for name in sorted(names ^ shapes.keys()) if names else ():
             problem = "is missing" if name in names else f"is not in {INDEX}"

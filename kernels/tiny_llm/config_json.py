@@ -93,7 +93,7 @@ def parse_config(given: Words) -> Config:
     slides = gemma or kind == "mistral" or (kind != "llama" and _flag(given, "use_sliding_window"))
     _refuse(given, kind, slides)
     names = "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size"
-    sizes = {name: _whole(given, name) for name in names}
+    sizes: dict[str, Any] = {name: _whole(given, name) for name in names}
     heads = sizes["num_attention_heads"]
     kv_heads = _whole(given, "num_key_value_heads", heads)
     head_dim = _whole(given, "head_dim", 128 if kind == "qwen3" else sizes["hidden_size"] // heads)

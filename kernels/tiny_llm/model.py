@@ -157,8 +157,8 @@ def causal(lengths: Sequence[int], windows: Sequence[int] = ()) -> Attend:
         heads = (x.transpose(0, 1)[None].split(list(lengths), dim=2) for x in (q, k, v))
         for a, b, c in zip(*heads, strict=True):  # [1, H, T, D]
             mask = visible(a.shape[2], a.shape[2], window, q.device) if window else None
-            options = {"attn_mask": mask, "is_causal": mask is None, "enable_gqa": True}
-            out.append(scaled_dot_product_attention(a, b, c, **options))
+            alone = scaled_dot_product_attention(a, b, c, mask, 0.0, mask is None, enable_gqa=True)
+            out.append(alone)
         return torch.cat(out, dim=2)[0].transpose(0, 1)
 
     return attend

@@ -192,12 +192,10 @@ class Torch:
             pages = slice(int(oldest.min()) // self.block_size, -(-longest // self.block_size))
             slots = np.arange(pages.start * self.block_size, pages.stop * self.block_size)
             mask = (slots <= newest[:, None, :, None]) & (slots >= oldest[:, None, :, None])
-            beyond = np.flatnonzero((slots >= lens[:, None]) | (slots < oldest[:, :1]))
-            blocks, mask, beyond = (
-                torch.from_numpy(array).to(self.device)
-                for array in (tables[first:end, pages].flatten(), mask, beyond)
-            )
-            yield Span(rows, blocks, end - first, mask, beyond)
+            unread = (slots >= lens[:, None]) | (slots < oldest[:, :1])
+            arrays = tables[first:end, pages].flatten(), mask, np.flatnonzero(unread)
+            blocks, seen, beyond = (torch.from_numpy(array).to(self.device) for array in arrays)
+            yield Span(rows, blocks, end - first, seen, beyond)
 
 
 class Numpy:
