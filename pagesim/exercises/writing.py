@@ -90,7 +90,7 @@ def _mistakes(
 
 
 class _Written:
-    """The functions of a page, each called with the arguments of a case that it asks for by name."""
+    """The functions of a page, each called with those arguments of a case that it names."""
 
     def __init__(self, module: ModuleType, answer: Function) -> None:
         self.functions = vars(module)
