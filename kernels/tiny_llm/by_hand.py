@@ -39,6 +39,8 @@ its ways evenly: the odds of two facts at opposite ends of the longest context d
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import torch
 
 from pagesim.kernels.tiny_llm.config import Config, shapes
@@ -93,12 +95,9 @@ def by_hand(max_tokens: int = 4096, window: int = 0) -> Model:
     _look_up(weights)
     weights["lm_head.weight"][STOP:, ANSWER] = LOGIT * torch.eye(NUM_ANSWERS)
     # A norm divides by √(sum of squares / HIDDEN); these weights multiply by it again.
-    squares = 1 + BITS + 1 + 1
-    weights["model.layers.0.input_layernorm.weight"].fill_((squares / HIDDEN) ** 0.5)
-    squares += BITS + 1
-    weights["model.layers.1.input_layernorm.weight"].fill_((squares / HIDDEN) ** 0.5)
-    squares += 1
-    weights["model.norm.weight"].fill_((squares / HIDDEN) ** 0.5)
+    added = {"layers.0.input_layernorm": 1 + BITS + 1 + 1, "layers.1.input_layernorm": BITS + 1}
+    for name, squares in zip((*added, "norm"), accumulate((*added.values(), 1)), strict=True):
+        weights[f"model.{name}.weight"].fill_((squares / HIDDEN) ** 0.5)
     return Model(config, weights)
 
 

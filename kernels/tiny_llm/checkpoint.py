@@ -77,20 +77,14 @@ def save(model: Model, folder: str | Path) -> None:
 
 def _files(folder: Path) -> dict[Path, dict[str, tuple[int, ...]]]:
     """The tensors of each of the folder's files, which are those that an index says, if any."""
-    index = folder / INDEX
-    if not index.exists():
-        files = {folder / WEIGHTS: weight_files.read_shapes(folder / WEIGHTS)}
-    else:
-        shards = _shards(index)
-        files = {path: weight_files.read_shapes(path) for path in shards}
-        for path, names in shards.items():
-            for name in sorted(names ^ files[path].keys()):
-                problem = "is missing" if name in names else f"is not in {INDEX}"
-                raise CheckpointError(f"{path}: the tensor {quoted(name)} {problem}")
-    return {
-        path: {name: shapes[name] for name in shapes if not name.endswith(FREQUENCIES)}
-        for path, shapes in files.items()
-    }
+    index, files = folder / INDEX, {}
+    for path, names in (_shards(index) if index.exists() else {folder / WEIGHTS: set()}).items():
+        shapes = weight_files.read_shapes(path)
+        for name in sorted(names ^ shapes.keys()) if names else ():
+            problem = "is missing" if name in names else f"is not in {INDEX}"
+            raise CheckpointError(f"{path}: the tensor {quoted(name)} {problem}")
+        files[path] = {n: shape for n, shape in shapes.items() if not n.endswith(FREQUENCIES)}
+    return files
 
 
 def _shards(index: Path) -> dict[Path, set[str]]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,82 +90,79 @@ def parse_config(given: Words) -> Config:
     kind = _known("model_type", given.get("model_type"), FAMILIES)
     gemma = kind == "gemma3_text"
     given = GEMMA3 | given if gemma else given
-
-    whole, flag = partial(_whole, given), partial(_flag, given)
-    slides = gemma or kind == "mistral" or (kind != "llama" and flag("use_sliding_window"))
+    slides = gemma or kind == "mistral" or (kind != "llama" and _flag(given, "use_sliding_window"))
     _refuse(given, kind, slides)
-    hidden, heads, kv_heads, head_dim = _heads(whole, kind)
-    layers = whole("num_hidden_layers", most=MAX_LAYERS)
-    own, given = _of_gemma(given) if gemma else ({}, given)
-    rope_theta, rope_scaling = _rope(given)
+    names = "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size"
+    sizes: dict[str, Any] = {name: _whole(given, name) for name in names}
+    heads = sizes["num_attention_heads"]
+    kv_heads = _whole(given, "num_key_value_heads", heads)
+    head_dim = _whole(given, "head_dim", 128 if kind == "qwen3" else sizes["hidden_size"] // heads)
+    if heads % kv_heads or head_dim % 2:
+        raise CheckpointError(
+            f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
+            f"and head_dim {head_dim} of 2"
+        )
+    layers = _whole(given, "num_hidden_layers", most=MAX_LAYERS)
     slides = slides and (gemma or window is not None)
+    bias = _flag(given, "attention_bias")
     return Config(
         model_type=kind,
         num_hidden_layers=layers,
-        hidden_size=hidden,
-        intermediate_size=whole("intermediate_size"),
-        num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_dim,
-        vocab_size=whole("vocab_size"),
-        rms_norm_eps=_positive("rms_norm_eps", given.get("rms_norm_eps", 1e-6)),
-        rope_theta=rope_theta,
-        rope_scaling=rope_scaling,
-        tie_word_embeddings=flag("tie_word_embeddings"),
-        **_biases(flag, kind),
+        **sizes,
+        rms_norm_eps=_positive(given, "rms_norm_eps", 1e-6),
+        tie_word_embeddings=_flag(given, "tie_word_embeddings"),
+        attention_bias=bias or kind == "qwen2",  # always there, and in no other projection
+        output_bias=bias and kind != "qwen2",
+        mlp_bias=kind == "llama" and _flag(given, "mlp_bias"),
         qk_norm=gemma or kind == "qwen3",
-        eos_token_id=_tokens("eos_token_id", given.get("eos_token_id", [])),
-        sliding_windows=_windows(given, kind, layers, whole) if slides else (),
-        **own,
+        eos_token_id=_tokens(given),
+        sliding_windows=_windows(given, kind, range(layers)) if slides else (),
+        gemma=gemma,
+        **(_of_gemma(given) if gemma else _rope(given)),
     )
+
+
+def _check(right: bool, key: str, words: str, value: object) -> None:
+    if not right:
+        raise CheckpointError(f"{key} must {words}, not {quoted(value)}")
 
 
 def _whole(
     given: Words, key: str, default: int | None = None, most: int = MAX_NUMBER, least: int = 1
 ) -> int:
     value = given.get(key, default)
-    if type(value) is not int or not least <= value <= most:
-        raise CheckpointError(
-            f"{key} must be a whole number from {least} to {most}, not {quoted(value)}"
-        )
-    return value
+    right = type(value) is int and least <= value <= most
+    _check(right, key, f"be a whole number from {least} to {most}", value)
+    return int(value)
 
 
 def _flag(given: Words, key: str) -> bool:
     value = given.get(key, False)
-    if type(value) is not bool:
-        raise CheckpointError(f"{key} must be true or false, not {quoted(value)}")
-    return value
+    _check(type(value) is bool, key, "be true or false", value)
+    return bool(value)
 
 
-def _heads(whole: Callable[..., int], kind: str) -> tuple[int, int, int, int]:
-    """The hidden size, the heads of queries and of keys, and the size of a head."""
-    hidden, heads = whole("hidden_size"), whole("num_attention_heads")
-    kv_heads = whole("num_key_value_heads", heads)
-    head_dim = whole("head_dim", 128 if kind == "qwen3" else hidden // heads)
-    if heads % kv_heads or head_dim % 2:
-        raise CheckpointError(
-            f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
-            f"and head_dim {head_dim} of 2"
-        )
-    return hidden, heads, kv_heads, head_dim
+def _positive(given: Words, key: str, default: float | None = None) -> float:
+    value = given.get(key, default)
+    right = type(value) in (int, float) and 0 < value < 1e30
+    _check(right, key, "be a positive number", value)
+    return float(value)
 
 
-def _biases(flag: Callable[[str], bool], kind: str) -> dict[str, bool]:
-    """Which projections add a bias: of Qwen2 always those of queries, keys and values."""
-    return {
-        "attention_bias": kind == "qwen2" or flag("attention_bias"),
-        "output_bias": kind != "qwen2" and flag("attention_bias"),
-        "mlp_bias": kind == "llama" and flag("mlp_bias"),
-    }
+def _known(key: str, value: object, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise CheckpointError(f"{key} {quoted(value)} is not supported, only {', '.join(known)}")
+    return str(value)
 
 
-def _of_gemma(given: Words) -> tuple[dict[str, Any], Words]:
-    """The fields that only Gemma has, and the config of the others."""
-    scales = ("query_pre_attn_scalar", "final_logit_softcapping")
-    own = {name: _positive(name, given[name]) for name in scales if name in given}
-    theta, given = _local_rope(given)
-    return {"gemma": True, "rope_local_theta": theta, **own}, given
+def _tokens(given: Words) -> tuple[int, ...]:
+    value = given.get("eos_token_id", [])
+    tokens = value if isinstance(value, list) else [value]
+    right = all(type(token) is int and token >= 0 for token in tokens)
+    _check(right, "eos_token_id", "be one token id or a list", value)
+    return tuple(tokens)
 
 
 def _refuse(given: Words, kind: str, slides: bool) -> None:
@@ -190,68 +186,51 @@ def _refuse(given: Words, kind: str, slides: bool) -> None:
             raise CheckpointError(f"{key} {quoted(given[key])} is not supported")
 
 
-def _windows(given: Words, kind: str, layers: int, whole: Callable[..., int]) -> tuple[int, ...]:
+def _windows(given: Words, kind: str, layers: range) -> tuple[int, ...]:
     """Each layer's window: of the layers that a list names, or by the family's own rule."""
-    window = whole("sliding_window", 4096)
+    window = _whole(given, "sliding_window", 4096)
     if (types := given.get("layer_types")) is not None:
-        if not isinstance(types, list) or len(types) != layers:
-            raise CheckpointError(f"layer_types must list {layers} layers, not {quoted(types)}")
+        right = isinstance(types, list) and len(types) == len(layers)
+        _check(right, "layer_types", f"list {len(layers)} layers", types)
         slides = [_known("layer_types", each, (FULL, SLIDING)) == SLIDING for each in types]
     elif kind == "gemma3_text":
-        pattern = whole("sliding_window_pattern")
-        slides = [(layer + 1) % pattern > 0 for layer in range(layers)]
+        pattern = _whole(given, "sliding_window_pattern")
+        slides = [(layer + 1) % pattern > 0 for layer in layers]
     else:
-        first = 0 if kind == "mistral" else whole("max_window_layers", 28, least=0)
-        slides = [layer >= first for layer in range(layers)]
+        first = 0 if kind == "mistral" else _whole(given, "max_window_layers", 28, least=0)
+        slides = [layer >= first for layer in layers]
     return tuple(window * slide for slide in slides)
 
 
-def _local_rope(given: Words) -> tuple[float, Words]:
-    """Gemma's theta for layers with a window, and the config of the others."""
-    base = _positive("rope_local_base_freq", given["rope_local_base_freq"])
-    both, local = given.get("rope_parameters"), {}
+def _of_gemma(given: Words) -> dict[str, Any]:
+    """The fields that only Gemma has, and its two ropes: layers with a window have their own."""
+    scales = ("query_pre_attn_scalar", "final_logit_softcapping")
+    own = {name: _positive(given, name) for name in scales if name in given}
+    base, local = _positive(given, "rope_local_base_freq"), {}
+    both = given.get("rope_parameters")
     if isinstance(both, dict) and {FULL, SLIDING} <= both.keys():
         given, local = {**given, "rope_parameters": both[FULL]}, both[SLIDING]
-    theta, scaling = _rope({"rope_theta": base, "rope_parameters": local})
-    if scaling is not None:
+    rope = _rope({"rope_theta": base, "rope_parameters": local})
+    if rope["rope_scaling"] is not None:
         raise CheckpointError(f"rope_parameters {quoted(local)} is not supported")
-    return theta, given
+    return own | _rope(given) | {"rope_local_theta": rope["rope_theta"]}
 
 
-def _rope(given: Words) -> tuple[float, dict[str, float] | None]:
+def _rope(given: Words) -> dict[str, Any]:
     """Theta and llama3's numbers: transformers 5 keeps both in one key, 4 kept them in two."""
     key = "rope_parameters" if "rope_parameters" in given else "rope_scaling"
     rope = given.get(key, {})
     by_kind = isinstance(rope, dict) and {FULL, SLIDING} & rope.keys()
     if not isinstance(rope, dict) or rope.get("partial_rotary_factor", 1) != 1 or by_kind:
         raise CheckpointError(f"{key} {quoted(rope)} is not supported")
-    theta = rope.get("rope_theta", given.get("rope_theta", 10000.0))
     kind = rope.get("rope_type", rope.get("type", "default"))
     scaling = None
     if _known("rope_type", kind, ("default", "llama3")) == "llama3":
-        scaling = {name: _positive(name, rope.get(name)) for name in LLAMA3}
+        scaling = {name: _positive(rope, name) for name in LLAMA3}
         if scaling["low_freq_factor"] >= scaling["high_freq_factor"]:
             raise CheckpointError(f"{key}: low_freq_factor must be below high_freq_factor")
-    return _positive("rope_theta", theta), scaling
-
-
-def _known(key: str, value: object, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise CheckpointError(f"{key} {quoted(value)} is not supported, only {', '.join(known)}")
-    return str(value)
-
-
-def _positive(key: str, value: Any) -> float:
-    if type(value) not in (int, float) or not 0 < value < 1e30:
-        raise CheckpointError(f"{key} must be a positive number, not {quoted(value)}")
-    return float(value)
-
-
-def _tokens(key: str, value: object) -> tuple[int, ...]:
-    tokens = value if isinstance(value, list) else [value]
-    if not all(type(token) is int and token >= 0 for token in tokens):
-        raise CheckpointError(f"{key} must be one token id or a list, not {quoted(value)}")
-    return tuple(tokens)
+    theta = _positive({"rope_theta": 1e4, **given, **rope}, "rope_theta")
+    return {"rope_theta": theta, "rope_scaling": scaling}
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Words:

@@ -36,10 +36,9 @@ class Contiguous:
         keys, values = self.cache[0, layer], self.cache[1, layer]
         keys[:, start:end], values[:, start:end] = k.transpose(0, 1), v.transpose(0, 1)
         window = self.model.config.windows[layer]
-        mask = visible(len(q), end, window, q.device) if window or len(q) > 1 else None
-        queries = q.transpose(0, 1).unflatten(0, (len(keys), -1)).flatten(1, 2)
-        if mask is not None:
-            mask = mask.repeat(q.shape[1] // len(keys), 1)
+        queries, mask = q.transpose(0, 1).unflatten(0, (len(keys), -1)).flatten(1, 2), None
+        if window or len(q) > 1:
+            mask = visible(len(q), end, window, q.device).repeat(q.shape[1] // len(keys), 1)
         out = scaled_dot_product_attention(
             queries[None], keys[None, :, :end], values[None, :, :end], attn_mask=mask
         )
@@ -80,17 +79,14 @@ def generate(
         return _search(cache, first, params)
     answers = []
     for sample in range(params.n):
-        mine, row = cache if sample == params.n - 1 else cache.fork(), first
+        mine = cache if sample == params.n - 1 else cache.fork()
         tokens: list[int] = []
-        while True:
+        while not tokens or not params.ends(tokens):
+            row = mine.logits(tokens[-1:]) if tokens else first
             if watch is not None:
                 watch(sample, row)
             greedy = params.temperature == 0
-            token = int(row.argmax()) if greedy else draw(row, params, sample, len(tokens))
-            tokens.append(token)
-            if params.ends(tokens):
-                break
-            row = mine.logits([token])
+            tokens.append(int(row.argmax()) if greedy else draw(row, params, sample, len(tokens)))
         answers.append(tokens)
     return answers
 

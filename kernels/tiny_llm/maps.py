@@ -22,17 +22,13 @@ import numpy as np
 
 ARROW, END, ASK, STOP = range(4)
 LETTERS = (*">;?.", *string.ascii_letters, *string.digits)
-# fmt: off
-WORDS = (
-    *">;?.",
-    "arch", "bank", "barn", "bay", "beach", "bench", "bog", "bridge", "brook", "camp", "cape",
-    "cave", "church", "cliff", "coast", "court", "creek", "dam", "den", "dock", "dune", "farm",
-    "fen", "field", "ford", "fort", "gate", "glen", "grove", "hall", "harbour", "heath", "hill",
-    "hut", "inn", "island", "lake", "lane", "marsh", "mill", "mine", "moor", "oak", "park", "pass",
-    "peak", "pier", "pond", "port", "quay", "reef", "ridge", "river", "road", "rock", "shore",
-    "spring", "tower", "town", "vale", "well", "wood",
-)
-# fmt: on
+PLACES = """
+arch bank barn bay beach bench bog bridge brook camp cape cave church cliff coast court creek
+dam den dock dune farm fen field ford fort gate glen grove hall harbour heath hill hut inn
+island lake lane marsh mill mine moor oak park pass peak pier pond port quay reef ridge river
+road rock shore spring tower town vale well wood
+"""
+WORDS = (*">;?.", *PLACES.split())
 NUM_TOKENS, NUM_PLACES = len(LETTERS), len(LETTERS) - 4
 
 

@@ -38,9 +38,8 @@ class Model:
         plain = {name: counted_from_0(config, name, w) for name, w in weights.items()}
         self.weights = {name: in_reading_order(name, w) for name, w in plain.items()}
         self.embeddings = weights["model.embed_tokens.weight"]
-        self.head = (
-            self.embeddings if config.tie_word_embeddings else self.weights["lm_head.weight"]
-        )
+        tied = config.tie_word_embeddings
+        self.head = self.embeddings if tied else self.weights["lm_head.weight"]
         self.frequencies = self.local_frequencies = frequencies(config).to(self.head.device)
         if theta := config.rope_local_theta:
             local = replace(config, rope_theta=theta, rope_scaling=None)
@@ -79,7 +78,7 @@ class Model:
         self, layer: int, name: str, x: Tensor, turn: tuple[Tensor, Tensor], attend: Attend
     ) -> Tensor:
         head_dim = self.config.head_dim
-        q, k, v = (self.linear(name + p, x).unflatten(-1, (-1, head_dim)) for p in PROJECTIONS)
+        q, k, v = (self.linear(f"{name}{p}_proj", x).unflatten(-1, (-1, head_dim)) for p in "qkv")
         if self.config.qk_norm:
             q, k = self.norm(name + "q_norm", q), self.norm(name + "k_norm", k)
         heads = attend(layer, rotate(q, *turn), rotate(k, *turn), v)
@@ -116,9 +115,6 @@ def in_reading_order(name: str, weight: Tensor) -> Tensor:
     if weight.dim() != 2 or weight.requires_grad or weight.is_cuda or "embed_tokens" in name:
         return weight
     return weight.t().contiguous().t()
-
-
-PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -158,14 +154,11 @@ def causal(lengths: Sequence[int], windows: Sequence[int] = ()) -> Attend:
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         window, out = windows[layer] if windows else 0, []
-        for parts in zip(*(x.split(list(lengths)) for x in (q, k, v)), strict=True):
-            a, b, c = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
+        heads = (x.transpose(0, 1)[None].split(list(lengths), dim=2) for x in (q, k, v))
+        for a, b, c in zip(*heads, strict=True):  # [1, H, T, D]
             mask = visible(a.shape[2], a.shape[2], window, q.device) if window else None
-            out.append(
-                scaled_dot_product_attention(
-                    a, b, c, attn_mask=mask, is_causal=mask is None, enable_gqa=True
-                )
-            )
+            alone = scaled_dot_product_attention(a, b, c, mask, 0.0, mask is None, enable_gqa=True)
+            out.append(alone)
         return torch.cat(out, dim=2)[0].transpose(0, 1)
 
     return attend

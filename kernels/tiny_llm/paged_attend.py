@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,15 +86,10 @@ class Triton:
     def __init__(self, pool: Pool, batch: Batch, window: int = 0) -> None:
         self.pool, self.window = pool, window
         prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
+        arrays = batch.slot_mapping, batch.block_tables, batch.query_start_loc, batch.seq_lens
         self.slots, tables, starts, lens, contexts = (
             torch.from_numpy(array).to(pool.keys[0].device)
-            for array in (
-                batch.slot_mapping,
-                batch.block_tables,
-                batch.query_start_loc,
-                batch.seq_lens,
-                batch.context_lens,
-            )
+            for array in (*arrays, batch.context_lens)
         )
         self.prompts = tables[:prefills], starts[: prefills + 1], lens[:prefills]
         self.decodes = tables[prefills:], lens[prefills:]
@@ -186,35 +182,20 @@ class Torch:
 
     def _spans(self, batch: Batch) -> Iterator[Span]:
         tables, _ = batch.gather_tables()
-        prefills, sequences = batch.num_prefills, len(batch.seq_ids)
-        parts = [(i, i + 1) for i in range(prefills)]
-        if prefills < sequences:
-            parts.append((prefills, sequences))
-        for first, end in parts:
+        # Each prompt on its own, then all decodes.
+        for first, end in pairwise(sorted({*range(batch.num_prefills + 1), len(batch.seq_ids)})):
             rows = slice(*(int(batch.query_start_loc[i]) for i in (first, end)))
             lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
-            width = -(-int(lens.max()) // self.block_size)
+            longest = int(lens.max())
             newest = lens[:, None] - count + np.arange(count)  # each query's own position
-            skip = 0
-            if self.window:
-                oldest = np.maximum(newest - self.window + 1, 0)
-                skip = int(oldest.min()) // self.block_size
-            slots = np.arange(skip * self.block_size, width * self.block_size)
-            mask = slots <= newest[:, None, :, None]
-            unread = slots >= lens[:, None]
-            if self.window:
-                mask &= slots >= oldest[:, None, :, None]
-                unread |= slots < oldest[:, :1]
-            beyond = np.flatnonzero(unread)
-            blocks = np.ascontiguousarray(tables[first:end, skip:width]).reshape(-1)
-            to = {"device": self.device}
-            yield Span(
-                rows,
-                torch.from_numpy(blocks).to(**to),
-                end - first,
-                torch.from_numpy(mask).to(**to),
-                torch.from_numpy(beyond).to(**to),
-            )
+            oldest = np.maximum(newest - (self.window or longest) + 1, 0)
+            pages = slice(int(oldest.min()) // self.block_size, -(-longest // self.block_size))
+            slots = np.arange(pages.start * self.block_size, pages.stop * self.block_size)
+            mask = (slots <= newest[:, None, :, None]) & (slots >= oldest[:, None, :, None])
+            unread = (slots >= lens[:, None]) | (slots < oldest[:, :1])
+            arrays = tables[first:end, pages].flatten(), mask, np.flatnonzero(unread)
+            blocks, seen, beyond = (torch.from_numpy(array).to(self.device) for array in arrays)
+            yield Span(rows, blocks, end - first, seen, beyond)
 
 
 class Numpy:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,7 +50,7 @@ def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 def _package() -> ModuleType:
     try:
-        import_module("safetensors.torch")
+        import safetensors.torch
     except ImportError as error:
         raise ImportError(f"weights need the package safetensors ({error}): {INSTALL}") from error
-    return sys.modules["safetensors"]
+    return safetensors

@@ -6,18 +6,20 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from random import Random
 from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
 from pagesim.exercises.case import Case, Function, Goal, Wrong
 from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.guard import call_plainly
 from pagesim.exercises.page import Listed, malformed, read
-from pagesim.exercises.values import plain
+from pagesim.exercises.values import equal_values, plain
 
 _ASKING = {"why", "words", "play", "replay", "valid", "call"}
 
@@ -25,21 +27,30 @@ _ASKING = {"why", "words", "play", "replay", "valid", "call"}
 def exercise(module: ModuleType) -> Exercise:
     """The exercise of a module; UsageError, with file and line, for what is missing in it."""
     page, listed = read(module)
+    has = vars(module)
     for name in ("cases", "oracle", "why"):
-        if not hasattr(module, name):
+        if name not in has:
             raise malformed(module.__file__, 1, f"there is no function `{name}` below the page")
-    named = (each for name, each in vars(module).items() if name != "__annotate__")  # Python 3.14's
+    named = (each for name, each in has.items() if name != "__annotate__")  # Python 3.14's
     own = [f for f in named if getattr(f, "__module__", "") == module.__name__]
     functions = {f.__name__: f for f in filter(inspect.isfunction, own)}
     answer = _answer(module, next(iter(functions.values())))
     kernel = isinstance(answer, source.Cell)
+    written = _Written(module, answer)
     return Exercise(
         reference=answer,
         mistakes=_mistakes(module, listed, answer, functions),
-        seconds=getattr(module, "SECONDS", 30.0 if kernel else 2.0),
-        needs_triton=getattr(module, "NEEDS_TRITON", kernel),
+        cases=written.cases,
+        expected=written.expected,
+        why=written.why,
+        play=written.play if "play" in has or written.records else None,
+        replay=written.replay if "replay" in has else None,
+        case_of=written.case_of if "valid" in has else None,
+        same=has.get("same", equal_values),
+        call=written.call if "call" in has else call_plainly,
+        seconds=has.get("SECONDS", 30.0 if kernel else 2.0),
+        needs_triton=has.get("NEEDS_TRITON", kernel),
         **page,
-        **_found(module, answer),
     )
 
 
@@ -78,57 +89,62 @@ def _mistakes(
     return found
 
 
-def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
-    """What is done with a case, by functions that ask for its arguments by name."""
-    names = vars(module)
-    oracle, why, valid = names["oracle"], names["why"], names.get("valid")
-    words, play, replay, call = map(names.get, ("words", "play", "replay", "call"))
-    both = "record" in _parameters(oracle)  # the answer, and what has its run
-    starred = any(each.kind is each.VAR_POSITIONAL for each in _parameters(oracle).values())
-    arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
-    _check(module, [*arguments, "yours", "right", "tag", "function"])
-    asked = partial(_asked, arguments)
+class _Written:
+    """The functions of a page, each called with those arguments of a case that it names."""
 
-    def worded(case: Case) -> Case:
-        return replace(case, words=asked(words, case.args)) if words and not case.words else case
+    def __init__(self, module: ModuleType, answer: Function) -> None:
+        self.functions = vars(module)
+        asks = _parameters(self.functions["oracle"])
+        self.records = "record" in asks  # the oracle returns its answer, and what has its run
+        if any(each.kind is each.VAR_POSITIONAL for each in asks.values()):
+            asks = _parameters(answer)
+        self.arguments = [name for name in asks if name != "record"]
+        _check(module, [*self.arguments, "yours", "right", "tag", "function"])
 
-    def reason(case: Case, yours: object, right: object) -> str:
-        return str(asked(why, case.args, yours=plain(yours), right=right, tag=case.tag))
+    def asked(self, name: str, args: Any, /, **more: Any) -> Any:
+        """What a function says to a case; behind a star it gets the rest of the arguments."""
+        function = self.functions[name]
+        case, asks = dict(zip(self.arguments, args, strict=False)), _parameters(function)
+        rest = [value for name, value in case.items() if name not in asks]
+        stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
+        offered = case | more | dict.fromkeys(stars, rest)
+        given = OrderedDict((name, offered[name]) for name in asks if name in offered)
+        call = inspect.BoundArguments(inspect.signature(function), given)
+        return function(*call.args, **call.kwargs)
 
-    def expected(*args: object) -> Any:
-        right = oracle(*args)[0] if both else oracle(*args)
+    def cases(self, rng: Random, hidden: bool) -> Iterator[Case]:
+        return map(self.worded, self.functions["cases"](rng, hidden))
+
+    def worded(self, case: Case) -> Case:
+        if case.words or "words" not in self.functions:
+            return case
+        return replace(case, words=self.asked("words", case.args))
+
+    def expected(self, *args: object) -> Any:
+        answer = self.functions["oracle"](*args)
+        right = answer[0] if self.records else answer
         if isinstance(right, Goal) and right.accepts is None:
-            return replace(right, accepts=lambda yours: not reason(Case(args), yours, right))
+            return replace(right, accepts=lambda yours: not self.why(Case(args), yours, right))
         return right
 
-    def recorded(case: Case) -> Any:
-        _, played = oracle(*case.args, record=True)
+    def why(self, case: Case, yours: object, right: object) -> str:
+        return str(self.asked("why", case.args, yours=plain(yours), right=right, tag=case.tag))
+
+    def play(self, case: Case) -> Any:
+        if "play" in self.functions:
+            return self.asked("play", case.args)
+        _, played = self.functions["oracle"](*case.args, record=True)
         return getattr(played, "run", played)
 
-    made = {
-        "cases": lambda rng, hidden: map(worded, names["cases"](rng, hidden)),
-        "expected": expected,
-        "why": reason,
-        "play": (lambda case: asked(play, case.args)) if play else both and recorded,
-        "replay": replay
-        and (lambda f, case, yours: asked(replay, case.args, yours=yours, function=f)),
-        "case_of": valid and (lambda *args: worded(Case(args)) if asked(valid, args) else None),
-        "call": call
-        and (lambda f, case: asked(call, case.args, **{next(iter(_parameters(call))): f})),
-        "same": names.get("same"),
-    }
-    return {name: function for name, function in made.items() if function}
+    def replay(self, function: Function, case: Case, yours: object) -> Any:
+        return self.asked("replay", case.args, yours=yours, function=function)
 
+    def case_of(self, *args: object) -> Case | None:
+        return self.worded(Case(args)) if self.asked("valid", args) else None
 
-def _asked(arguments: list[str], function: Function, args: Any, /, **more: Any) -> Any:
-    """A call with what the function names; behind a star it gets the rest of the case."""
-    case, asks = dict(zip(arguments, args, strict=False)), _parameters(function)
-    rest = [value for name, value in case.items() if name not in asks]
-    stars = [name for name, each in asks.items() if each.kind is each.VAR_POSITIONAL]
-    offered = case | more | dict.fromkeys(stars, rest)
-    given = OrderedDict((name, offered[name]) for name in asks if name in offered)
-    call = inspect.BoundArguments(inspect.signature(function), given)
-    return function(*call.args, **call.kwargs)
+    def call(self, function: Function, case: Case) -> Any:
+        first = next(iter(_parameters(self.functions["call"])))
+        return self.asked("call", case.args, **{first: function})
 
 
 def _check(module: ModuleType, offered: list[str]) -> None:

@@ -1,6 +1,5 @@
 """A sweep: a function on every cell of a grid, on any executor, into a file that can be resumed."""
 
-import json
 import os
 import signal
 import uuid
@@ -10,17 +9,13 @@ from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import asdict
 from multiprocessing import get_context
-from typing import BinaryIO
-
-from filelock import FileLock, Timeout
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.files import check_output
-from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.cell import simulate_cell
 from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure, run_cell
+from pagesim.studies.sweep_file import SweepFile
 
 
 class Sweep:
@@ -71,22 +66,20 @@ class Sweep:
                 f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask "
                 "client, pass client.get_executor()"
             )
-        self._header: JsonObject = {} if out is None else _header(out, function)
         self._function, self._executor, self._in_flight = function, executor, in_flight
         self._progress, self._cells = progress, cells_of(grid)
         self._known: dict[int, CellResult] = {}
-        self._out = out
-        self._file: BinaryIO | None = None
-        if out is not None and os.path.exists(out):
-            self._read(out)
+        self._file = None if out is None else SweepFile(out, function, self._cells)
+        if self._file is not None and os.path.exists(self._file.path):
+            self._file.take(self._known)
 
     def __len__(self) -> int:
         return len(self._cells)
 
     def __iter__(self) -> Iterator[CellResult]:
         with ExitStack() as stack:
-            if self._out is not None and len(self._known) < len(self):
-                self._open(self._out, stack)
+            if self._file is not None and len(self._known) < len(self):
+                self._file.open(self._known, stack)
             yield from list(self._known.values())
             if len(self._known) < len(self):
                 yield from self._run(stack)
@@ -154,7 +147,8 @@ class Sweep:
         yield from ended
 
     def _keep(self, result: CellResult, progress: Progress) -> CellResult:
-        self._write(asdict(result))
+        if self._file is not None:
+            self._file.write(asdict(result))
         self._known[result.index] = result
         progress(len(self._known))
         if not result.ok:
@@ -176,55 +170,6 @@ class Sweep:
             ) from error
         return pools
 
-    def _open(self, out: str | os.PathLike[str], stack: ExitStack) -> None:
-        """Be the file's one writer, and cut off what a killed process left of a line."""
-        lock = FileLock(f"{os.path.realpath(out)}.lock", blocking=False)
-        try:
-            stack.enter_context(lock)
-        except Timeout:
-            raise UsageError(
-                f"{out} is being written by another sweep, which holds {lock.lock_file}: wait "
-                "until that sweep ends, or pass another file as out"
-            ) from None
-        if os.name == "posix":  # Windows removes it by itself
-            stack.callback(os.unlink, lock.lock_file)
-        self._file = stack.enter_context(open(out, "ab"))  # noqa: SIM115
-        whole = self._read(out)
-        self._file.truncate(whole)
-        if not whole:
-            self._write(self._header)
-
-    def _read(self, out: str | os.PathLike[str]) -> int:
-        """Take the values that the file has; returns the bytes of its whole lines."""
-        header, whole = self._header, 0
-        places = {_line(cell): at for at, cell in enumerate(self._cells)}
-        with open(out, "rb") as file:
-            for number, raw in enumerate(file, 1):
-                if not raw.endswith(b"\n") and (whole or _line(header).startswith(raw)):
-                    break
-                whole += len(raw)
-                try:
-                    line = json.loads(raw)
-                    if number == 1 and line | header != line:
-                        raise ValueError(f"it has {line}, not {header}")
-                    if number > 1:
-                        if (key := _line(line["cell"])) not in places:
-                            raise ValueError("the grid has no such cell")
-                        line |= {"index": places[key], "cell": self._cells[places[key]]}
-                        if (result := CellResult(**line)).ok:
-                            self._known[result.index] = result
-                except (LookupError, RecursionError, TypeError, ValueError) as error:
-                    raise UsageError(
-                        f"{out}:{number} does not belong to this sweep ({error}): pass another "
-                        "file as out, or remove the line to run its cell again"
-                    ) from error
-        return whole
-
-    def _write(self, line: JsonObject) -> None:
-        if self._file is not None:
-            self._file.write(_line(line))
-            self._file.flush()
-
 
 sweep = Sweep
 
@@ -234,21 +179,3 @@ def _process() -> futures.ProcessPoolExecutor:
     return futures.ProcessPoolExecutor(
         1, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)
     )
-
-
-def _header(out: str | os.PathLike[str], function: Function) -> JsonObject:
-    """The first line of a file that a later sweep can continue."""
-    check_output(out)
-    if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
-        raise UsageError(f"{out} cannot be continued line by line: name a file without .gz")
-    name = getattr(function, "__qualname__", "<lambda>")
-    if name.endswith("<lambda>"):
-        raise UsageError(
-            f"the file identifies functions by name, and {function!r} has none: use def, and put "
-            "fixed arguments into the grid as lists of one value"
-        )
-    return {"format": "pagesim sweep", "version": 1, "function": f"{function.__module__}.{name}"}
-
-
-def _line(value: JsonObject) -> bytes:
-    return json.dumps(value, sort_keys=True).encode() + b"\n"

@@ -33,13 +33,15 @@ def flags(cells: Sequence[Cell], exercises: Sequence[Exercise]) -> list[str]:
     hers = parsed(*(cell.text for cell in cells))
     blocks = (_BLOCK.findall(exercise.statement) for exercise in exercises)
     given = parsed(*(exercise.stub for exercise in exercises), *itertools.chain(*blocks))
-    found = _suspect(hers) - _suspect(given)
+    found = _flagged(hers) - _flagged(given)
     offered = tuple(f"{name}." for name in _imports(given).values() if _is_library(name))
     borrowed = _borrowed(hers, {exercise.name for exercise in exercises})
     found |= {f"calls {name}" for name in borrowed if not f"{name}.".startswith(offered)}
     bodies = _bodies(hers)
-    copied = [exercise.number for exercise in exercises if bodies & _written(exercise)]
-    return sorted(found | {f"{number} is the package's own solution" for number in copied})
+    for exercise in exercises:
+        if bodies & _bodies(parsed(exercise.solution)) - _bodies(parsed(exercise.stub)):
+            found.add(f"{exercise.number} is the package's own solution")
+    return sorted(found)
 
 
 def _borrowed(tree: ast.AST, answers: set[str]) -> set[str]:
@@ -83,21 +85,19 @@ def _is_library(name: str) -> bool:
     return package == "pagesim" and bool(rest) and rest[0] not in _HARMLESS
 
 
-def _suspect(tree: ast.AST) -> set[str]:
-    return {flag for node in ast.walk(tree) for flag in _flag(node)}
-
-
-def _flag(node: ast.AST) -> set[str]:
-    names: list[str] = []
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    found = {f"imports {name}" for name in names if _is_suspect(name)}
-    if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
-        found.add(f"asks for .{node.attr}")
-    if isinstance(node, ast.Name) and node.id in _FUNCTIONS:
-        found.add(f"uses {node.id}")
+def _flagged(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
+            found.add(f"asks for .{node.attr}")
+        elif isinstance(node, ast.Name) and node.id in _FUNCTIONS:
+            found.add(f"uses {node.id}")
+        found |= {f"imports {name}" for name in names if _is_suspect(name)}
     return found
 
 
@@ -105,11 +105,6 @@ def _is_suspect(name: str) -> bool:
     if name.startswith("pagesim.exercises."):
         return name.split(".")[2] not in ("check", "get", "hint", "solution", "progress")
     return name.partition(".")[0] in _MODULES
-
-
-def _written(exercise: Exercise) -> set[str]:
-    """The functions of the solution that the student does not begin with."""
-    return _bodies(parsed(exercise.solution)) - _bodies(parsed(exercise.stub))
 
 
 def _bodies(tree: ast.AST) -> set[str]:
