@@ -19,7 +19,7 @@ import functools
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 from weakref import ref
 
 from pagesim.checks import RAW, checked, explain
@@ -279,15 +279,51 @@ class Journal:
             self.recorder.begin_step(step)
 
 
-def _subject(concerns: Callable[..., Hashable], *given: Any) -> Hashable:
-    """What a call concerned that failed; None if what was passed has no name and can get none."""
-    try:
-        subject = concerns(*given)
-        if not isinstance(subject, int | str | None):
-            ref(subject)
-    except (AttributeError, TypeError):
-        return None
-    return subject
+class _Event(NamedTuple):
+    """A method whose calls are events; :func:`event` says what the fields mean."""
+
+    method: Callable[..., Any]
+    kind: str
+    called: str
+    subject: Callable[..., Hashable]
+    if_changed: bool
+    of_table: bool
+
+    def record(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make one call: a transaction, and one event with all that it calls."""
+        journal: Journal = owner.journal
+        journal.wants_events, journal.recording = False, True
+        marks = journal._marks
+        marks.append(journal._place() if marks else START)
+        if self.of_table and journal.recorder and owner not in journal.recorder.tables:
+            journal.note(owner.opening())
+        try:
+            result = self.method(owner, *args, **kwargs)
+            if journal._rows or not self.if_changed:
+                journal.close(self.kind, self.subject(owner, result, *args, *kwargs.values()))
+            marks.pop()
+            if not marks:
+                journal._inverses.clear()
+        except BaseException as error:
+            journal.__exit__(type(error), error, None)
+            clear = explain(error, self.method, (owner, *args), kwargs)
+            journal.fail(self.called, self.whom(owner, None, *args, *kwargs.values()), clear)
+            if clear is error:
+                raise
+            raise clear from None
+        finally:
+            journal.wants_events, journal.recording = journal.recorder is not None, False
+        return result
+
+    def whom(self, *given: Any) -> Hashable:
+        """Whom a call that failed concerned; None if what was passed has and can get no name."""
+        try:
+            subject = self.subject(*given)
+            if not isinstance(subject, int | str | None):
+                ref(subject)
+        except (AttributeError, TypeError):
+            return None
+        return subject
 
 
 def event(
@@ -306,53 +342,26 @@ def event(
     marks a scheduler's decision: not an event where only its block manager is recorded. With
     ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` concerns its
     table, and first tells a recorder that has not seen the table what it holds: its ``opening()``.
-    An ``atomic`` one is a transaction without a recorder as well. An event is a public call: it is
-    `explained`.
+    An ``atomic`` one is a transaction even without a recorder. All such calls are `explained`.
     """
-    concerns = subject or (lambda self, *_: self if of_table else None)
+    whom = subject or (lambda self, *_: self if of_table else None)
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
-        what = kind or method.__name__
-        method = checked(method)
+        method, name = checked(method), kind or method.__name__
+        record = _Event(method, name, called or name, whom, if_changed, of_table).record
 
         @functools.wraps(method)
         def call(self: Owner, *args: P.args, **kwargs: P.kwargs) -> R:
             journal = self.journal
-            if not journal.wants_events or (queues and not journal._has_queues):
-                try:
-                    if atomic and not journal._marks:
-                        with journal:
-                            return method(self, *args, **kwargs)
-                    return method(self, *args, **kwargs)
-                except RAW as error:
-                    raise explain(error, method, (self, *args), kwargs) from None
-            journal.wants_events, journal.recording = False, True
-            marks = journal._marks
-            marks.append(journal._place() if marks else START)
-            if of_table and journal.recorder and self not in journal.recorder.tables:
-                journal.note(self.opening())  # type: ignore[attr-defined]
+            if journal.wants_events and (not queues or journal._has_queues):
+                return record(self, args, kwargs)  # type: ignore[no-any-return]
             try:
-                if kwargs:
-                    result = method(self, *args, **kwargs)
-                    args = (*args, *kwargs.values())  # type: ignore[assignment]
-                else:
-                    result = method(self, *args)  # type: ignore[call-arg]
-                if journal._rows or not if_changed:
-                    journal.close(what, concerns(self, result, *args))
-                marks.pop()
-                if not marks:
-                    journal._inverses.clear()
-            except BaseException as error:
-                journal.__exit__(type(error), error, None)
-                clear = explain(error, method, (self, *args), kwargs)
-                name = _subject(concerns, self, None, *args, *kwargs.values())
-                journal.fail(called or what, name, clear)
-                if clear is error:
-                    raise
-                raise clear from None
-            finally:
-                journal.wants_events, journal.recording = journal.recorder is not None, False
-            return result
+                if atomic and not journal._marks:
+                    with journal:
+                        return method(self, *args, **kwargs)
+                return method(self, *args, **kwargs)
+            except RAW as error:
+                raise explain(error, method, (self, *args), kwargs) from None
 
         return call  # type: ignore[return-value]
 

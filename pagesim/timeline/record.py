@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
@@ -16,11 +16,15 @@ from pagesim.timeline.log import START, Log
 from pagesim.timeline.names import Names
 from pagesim.timeline.run import Timeline
 from pagesim.timeline.tiers import tier_rows, with_empty_tier
+from pagesim.v1.block_pool import BlockPool
+from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.scheduler import Scheduler
 
 Request = tuple[Any, ...]
 """A request in a queue: its id, and its first sequence."""
 
 
+@runtime_checkable
 class Recordable(Protocol):
     """Anything that writes into a journal and can report its state."""
 
@@ -43,10 +47,10 @@ def record(subject: Recordable) -> Iterator[Timeline]:
     TypeError for an object that cannot be recorded; during recording, a token beyond 64 bits raises
     UsageError.
     """
-    journal = getattr(subject, "journal", None)
-    if not isinstance(journal, Journal) or not hasattr(subject, "state"):
+    if not isinstance(subject, Recordable) or not isinstance(subject.journal, Journal):
         raise TypeError(f"record takes a scheduler, block manager or allocator, not {subject!r}")
-    state, recording = subject.state(), journal.recorder
+    journal, state = subject.journal, subject.state()
+    recording = journal.recorder
     if not isinstance(recording, Recording):
         recording = Recording(journal, state)
         journal.listen(recording)
@@ -68,16 +72,17 @@ def record(subject: Recordable) -> Iterator[Timeline]:
             recording.tables.clear()
 
 
-def heard_pools(subject: Any) -> tuple[str, ...]:
+def heard_pools(subject: object) -> tuple[str, ...]:
     """Of which pools routers hear: those of a scheduler of V1, a manager, or a pool."""
-    manager = getattr(subject, "kv_cache_manager", subject)
-    pool = getattr(manager, "block_pool", manager)
-    tier = getattr(getattr(subject, "connector", None), "manager", None)
-    publishes = {
-        "GPU": getattr(pool, "enable_kv_cache_events", False),
-        "CPU": getattr(tier, "enable_events", False),
-    }
-    return tuple(name for name, is_enabled in publishes.items() if is_enabled is True)
+    scheduler = subject if isinstance(subject, Scheduler) else None
+    manager = scheduler.kv_cache_manager if scheduler else subject
+    pool = manager.block_pool if isinstance(manager, KVCacheManager) else manager
+    heard = []
+    if isinstance(pool, BlockPool) and pool.enable_kv_cache_events:
+        heard.append("GPU")
+    if scheduler and scheduler.connector and scheduler.connector.manager.enable_events:
+        heard.append("CPU")
+    return tuple(heard)
 
 
 class Table:

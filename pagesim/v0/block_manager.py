@@ -8,7 +8,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from pagesim.checks import Flag, Fraction, Positive, check_int, check_status, check_time, checked
+from pagesim.checks import (
+    Flag,
+    Fraction,
+    Natural,
+    Positive,
+    check_int,
+    check_status,
+    check_time,
+    checked,
+)
 from pagesim.errors import UsageError
 from pagesim.journal import Kept, event
 from pagesim.journal.state import State
@@ -160,7 +169,7 @@ class SelfAttnBlockSpaceManager:
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots", atomic=True)
-    def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
+    def _append_slots(self, seq: Sequence, num_lookahead_slots: Natural) -> list[tuple[int, int]]:
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
         table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)

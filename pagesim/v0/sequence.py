@@ -103,13 +103,17 @@ class SequenceData:
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
         """Mark the next tokens as computed; UsageError if fewer remain."""
-        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
-        computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
-        if computed > length:
-            raise UsageError(f"{computed} tokens cannot be computed: there are only {length}")
-        self.num_computed_tokens = computed
-        if computed == length:
+        self.check_computable(num_new_computed_tokens)
+        self.num_computed_tokens += num_new_computed_tokens
+        if self.num_computed_tokens == len(self.token_ids):
             self.stage = SequenceStage.DECODE
+
+    def check_computable(self, num_new_computed_tokens: int, whose: str = "") -> None:
+        """UsageError if fewer tokens remain to be computed."""
+        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
+        if num_new_computed_tokens > (left := self.get_num_uncomputed_tokens()):
+            wanted = f"{num_new_computed_tokens} more tokens{whose}"
+            raise UsageError(f"{wanted} cannot be computed: {left} are left")
 
     def reset_state_for_recompute(self) -> None:
         """Forget what was computed: prompt and output are prefilled again."""
@@ -326,13 +330,8 @@ class SequenceGroup:
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
         """Mark the next tokens of every unfinished sequence as computed; on an error, mark none."""
-        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         for seq in self.get_unfinished_seqs():
-            if num_new_computed_tokens > seq.data.get_num_uncomputed_tokens():
-                raise UsageError(
-                    f"{num_new_computed_tokens} more tokens of sequence {seq.seq_id} cannot be "
-                    f"computed: {seq.data.get_num_uncomputed_tokens()} are left"
-                )
+            seq.data.check_computable(num_new_computed_tokens, f" of sequence {seq.seq_id}")
         for seq in self.get_unfinished_seqs():
             seq.data.update_num_computed_tokens(num_new_computed_tokens)
 

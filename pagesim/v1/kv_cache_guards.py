@@ -6,38 +6,37 @@ from collections.abc import Sequence
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.sizing.kv_cache_spec import KVCacheSpec
-from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request
+from pagesim.v1.table_notes import TableNotes
+
+COUNTS = (
+    *("num_new_tokens", "num_new_computed_tokens", "num_external_computed_tokens"),
+    *("num_lookahead_tokens", "reserved_blocks"),
+)
 
 
-def check_tokens_of(
+def check_asked(
     request: Request,
-    num_new: int,
-    num_new_computed: int,
-    external: int,
+    counts: Sequence[int],
     hits: Sequence[Sequence[KVCacheBlock]],
-    groups: Sequence[KVCacheSpec],
-    pool: BlockPool,
-    has_table: bool,
+    tables: TableNotes,
 ) -> None:
     """TypeError, ValueError or UsageError for tokens that cannot be given room, or hits of others.
 
-    vLLM believes that hits are what was found for this request.
+    ``counts`` are of `COUNTS`. vLLM believes that hits are what was found for this request.
     """
-    check_int("num_new_tokens", num_new, 0)
-    check_int("num_new_computed_tokens", num_new_computed, 0)
-    check_int("num_external_computed_tokens", external, 0)
-    name = f"request {request.request_id!r}"
-    if num_new == num_new_computed == external == 0:
+    for argument, count in zip(COUNTS, counts, strict=True):
+        check_int(argument, count, 0)
+    name, computed = f"request {request.request_id!r}", counts[1]
+    if not any(counts[:3]):
         raise ValueError(f"{name} must be given at least one token")
-    for spec, blocks in zip(groups, hits, strict=True):
-        if num_new_computed != len(blocks) * spec.block_size:
+    for manager, blocks in zip(tables.coordinator.single_type_managers, hits, strict=True):
+        if computed != len(blocks) * manager.block_size:
             raise UsageError(
-                f"{num_new_computed} computed tokens do not fill the {len(blocks)} blocks "
+                f"{computed} computed tokens do not fill the {len(blocks)} blocks "
                 f"found for {name}: pass both as get_computed_blocks() returned them"
             )
-        pool.check_own(block for block in blocks if not block.is_null)
-    if has_table and any(hits):
+        manager.block_pool.check_own(block for block in blocks if not block.is_null)
+    if request.request_id in tables.owners and any(hits):
         raise UsageError(f"{name} has a table: only a new one can begin with cached blocks")

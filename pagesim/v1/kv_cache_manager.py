@@ -11,28 +11,20 @@ from dataclasses import dataclass, replace
 
 from pagesim.checks import check_fraction, check_int, explained
 from pagesim.journal import event
-from pagesim.journal.effects import GET_COMPUTED_BLOCKS, KNOWN, Name, is_name
-from pagesim.journal.state import FULL, Group, State, TableState
+from pagesim.journal.effects import GET_COMPUTED_BLOCKS, Name, is_name
+from pagesim.journal.state import FULL, Group, State
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MambaSpec
 from pagesim.v1.block_pool import FREE_QUEUE
 from pagesim.v1.groups import cache_groups
 from pagesim.v1.kv_cache_coordinator import Blocks, get_kv_cache_coordinator
-from pagesim.v1.kv_cache_guards import check_tokens_of
+from pagesim.v1.kv_cache_guards import check_asked
 from pagesim.v1.kv_cache_metrics import KVCacheMetricsCollector
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.kv_events import KVCacheEvent, with_kind
-from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
-from pagesim.v1.state import (
-    GroupTable,
-    Owner,
-    check_name,
-    groups_as_shown,
-    note_hits,
-    note_skipped,
-    note_written,
-    read_pool,
-)
+from pagesim.v1.request import Request, RequestStatus, check_bits
+from pagesim.v1.state import groups_as_shown, read_pool
 from pagesim.v1.stats import PrefixCacheStats
+from pagesim.v1.table_notes import TableNotes
 
 RUNNING = RequestStatus.RUNNING
 
@@ -106,12 +98,7 @@ class KVCacheManager:
         self._drops_blocks = any(type(g) is not FullAttentionSpec for g in self.kv_cache_groups)
         has_states = any(isinstance(group, MambaSpec) for group in self.kv_cache_groups)
         self._pins_prompt_ends = has_states and retention_interval == 0
-        self._owners: dict[Name, Request] = {}
-        """The requests that have begun the tables."""
-        self._tables: dict[Name, dict[Name, Owner]] = {}
-        """What stands for the tables of several groups, once there has been a recording."""
-        self._num_slots: dict[Name, int] = {}
-        """Positions of each table that are written, or will be by the steps in flight."""
+        self._notes = TableNotes(self.coordinator)
 
     # -- looking up and allocating ---------------------------------------------------------------
 
@@ -149,157 +136,86 @@ class KVCacheManager:
     ) -> KVCacheBlocks | None:
         """Give a request room for its next tokens; returns the new blocks of its table.
 
-        ``new_computed_blocks`` and ``num_new_computed_tokens`` are the result of
-        `get_computed_blocks` for a request without a table. ``full_sequence_must_fit`` requires
-        room for all tokens of the request, not only the next ones. Behind the hits, the blocks of
-        ``num_external_computed_tokens`` are filled by a connector; ``delay_cache_blocks`` caches
-        nothing yet, because they are not filled at once. If there is no room, None is
-        returned and nothing is allocated; blocks behind the window are given back even then.
-        ValueError if there are no tokens at all.
+        What `get_computed_blocks` found is for a request without a table. Behind these hits, a
+        connector fills the blocks of ``num_external_computed_tokens``; ``delay_cache_blocks`` if
+        later, so that nothing is cached yet. Without room, None is returned and nothing is
+        allocated; blocks behind the window are given back even then. ValueError without tokens.
         """
         hits = new_computed_blocks.blocks if new_computed_blocks else self.coordinator.no_blocks
-        has_hits, request_id = new_computed_blocks is not None and any(hits), request.request_id
+        external, request_id = num_external_computed_tokens, request.request_id
+        begins = new_computed_blocks or num_new_computed_tokens or external
         is_plain = type(num_new_tokens) is int and num_new_tokens > 0
-        if not is_plain or num_new_computed_tokens or new_computed_blocks:
-            tokens = num_new_tokens, num_new_computed_tokens, num_external_computed_tokens
-            where = self.kv_cache_groups, self.block_pool
-            check_tokens_of(request, *tokens, hits, *where, has_table=request_id in self._owners)
-        if num_lookahead_tokens or reserved_blocks:
-            check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
-            check_int("reserved_blocks", reserved_blocks, 0)
+        if begins or not is_plain or num_lookahead_tokens or reserved_blocks:
+            counts = num_new_tokens, num_new_computed_tokens, external, num_lookahead_tokens
+            check_asked(request, (*counts, reserved_blocks), hits, self._notes)
         if self.journal.active:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
-        tables, longest = self.coordinator, self.max_model_len
-        computed = request.num_computed_tokens + num_new_computed_tokens
-        computed += num_external_computed_tokens
-        total_computed = min(computed, longest)
-        free = self.block_pool.get_num_free_blocks()
-        if request.status is not RUNNING and has_scheduled_reqs:
-            free -= self.watermark_blocks
-        prefill_end = self._prefill_end(request) if self._pins_prompt_ends else 0
-        if full_sequence_must_fit and free < tables.get_num_blocks_to_allocate(
-            request_id,
-            whole := min(request.num_tokens, longest),
-            hits,
-            0,
-            total_computed,
-            total_computed,
-            whole,
-            True,
-            prefill_end,
-        ):
-            return None
-        if self._drops_blocks:
-            in_flight = request.num_in_flight_tokens
-            before = self.block_pool.get_num_free_blocks()
-            self.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
-            free += self.block_pool.get_num_free_blocks() - before
-        end = min(total_computed + num_new_tokens, longest)
-        need = min(end + num_lookahead_tokens, longest) if num_lookahead_tokens else end
-        num_blocks = tables.get_num_blocks_to_allocate(
-            request_id, need, hits, 0, computed, computed, end, False, prefill_end
+        computed = request.num_computed_tokens + num_new_computed_tokens + external
+        start = min(computed, self.max_model_len)
+        end = min(start + num_new_tokens, self.max_model_len)
+        slots = min(end + num_lookahead_tokens, self.max_model_len) if num_lookahead_tokens else end
+        watermark = self.watermark_blocks if has_scheduled_reqs else 0
+        need = self._room_for(
+            request, hits, computed, end, slots, full_sequence_must_fit, watermark, reserved_blocks
         )
-        if num_blocks > free - reserved_blocks:
+        if need is None:
             return None
-
-        if self._owners.get(request_id) is not request:
-            self._open(request)
-        if has_hits or num_external_computed_tokens:
-            self._adopt(request_id, hits, computed - num_external_computed_tokens)
-        new_blocks: Blocks = tables.no_blocks
-        if num_blocks:
-            new_blocks = tables.allocate_new_blocks(request_id, need, end)
-        is_loading = num_external_computed_tokens > 0
-        self._written(request_id, total_computed, end, hits, new_blocks, is_loading)
+        if begins or self._notes.owners.get(request_id) is not request:
+            self._notes.begin(request, hits, computed - external, external)
+        tables = self.coordinator
+        new = tables.allocate_new_blocks(request_id, slots, end) if need else tables.no_blocks
+        self._notes.written(request_id, start, end, hits, new, external > 0)
         if self.enable_caching and not delay_cache_blocks:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
-            known = len(request.all_token_ids)
-            tables.cache_blocks(request, min(total_computed + num_new_tokens, known))
-        return KVCacheBlocks(new_blocks) if num_blocks else self.empty_kv_cache_blocks
+            tables.cache_blocks(request, min(start + num_new_tokens, len(request.all_token_ids)))
+        return KVCacheBlocks(new) if need else self.empty_kv_cache_blocks
 
-    def _prefill_end(self, request: Request) -> int:
-        """From where the request decodes; one that was preempted computes its output again.
-
-        It matters only to a state that is kept for the end of a prompt.
-        """
-        return max(request.num_prompt_tokens, request.num_tokens - 1)
-
-    def _open(self, request: Request) -> None:
-        """The tables begin."""
-        check_block_size(request, self.block_pool.hash_block_size)
-        name = request.request_id
-        if name in self._owners:  # the table of another object with this id goes on
-            return
-        if self.journal.active and len(self.kv_cache_groups) > 1:
-            check_name(name, self._owners)
-        self._owners[name] = request
-        if self.journal.active:
-            for called, owner in self._tables_of(name).items():
-                self.journal.opened(owner, called)
-
-    def _tables_of(self, request_id: Name) -> dict[Name, Owner]:
-        """What a recording calls the tables of a request, and what stands for them in its rows."""
-        request, num_groups = self._owners[request_id], len(self.kv_cache_groups)
-        if num_groups == 1:
-            return {request_id: request}
-        if request_id not in self._tables:
-            tables = [GroupTable(request, group_id) for group_id in range(num_groups)]
-            self._tables[request_id] = {table.name: table for table in tables}
-        return self._tables[request_id]
-
-    def _adopt(self, request_id: Name, hits: Blocks, num_computed_tokens: int) -> None:
-        """The tables begin with these hits, which may end beyond max_model_len, or go on."""
-        self._num_slots[request_id] = num_computed_tokens
-        if not self.journal.active or self.coordinator.has_tables(request_id):
-            self.coordinator.allocate_new_computed_blocks(request_id, hits, num_computed_tokens)
-            return
-        managers, owners = self.coordinator.single_type_managers, self._tables_of(request_id)
-        for manager, owner, found in zip(managers, owners.values(), hits, strict=True):
-            size, skipped = manager.block_size, manager.get_num_skipped_tokens(num_computed_tokens)
-            note_hits(self.journal, owner, found, size, skipped // size)
-            manager.allocate_new_computed_blocks(request_id, found, num_computed_tokens)
-
-    def _written(
+    def _room_for(
         self,
-        request_id: Name,
-        start: int,
-        end: int,
+        request: Request,
         hits: Blocks,
-        new_blocks: Blocks,
-        is_loading: bool = False,
-    ) -> None:
-        """These positions have slots now, in tables that have grown by these blocks.
+        computed: int,
+        end: int,
+        slots: int,
+        whole: bool,
+        watermark: int,
+        reserved: int,
+    ) -> int | None:
+        """How many blocks it takes until ``slots`` tokens have room; None if too few are free.
 
-        A load fills those before: with the step, or later if nothing else is written.
+        Unless the request is running, the watermark stays free; if the ``whole`` request must fit,
+        all its tokens must find room besides. What is reserved counts only for the step.
         """
-        if is_loading:
-            local = self._num_slots[request_id]
-            start, end = local, end if end > start else local
-        if end > self._num_slots.get(request_id, -1):
-            self._num_slots[request_id] = end
-        if not self.journal.active:
-            return
-        managers, owners = self.coordinator.single_type_managers, self._tables_of(request_id)
-        for manager, owner, *grown in zip(managers, owners.values(), hits, new_blocks, strict=True):
-            table, size = manager.req_to_blocks.get(request_id, []), manager.block_size
-            num_new, states = sum(map(len, grown)), manager.states_written(request_id, end)
-            note_written(self.journal, owner, table, size, start, end, num_new, states)
+        tables, request_id, pool = self.coordinator, request.request_id, self.block_pool
+        free = pool.get_num_free_blocks()
+        if request.status is not RUNNING:
+            free -= watermark
+        prefill_end = request.prefill_end if self._pins_prompt_ends else 0
+        if whole:
+            start, length = (min(n, self.max_model_len) for n in (computed, request.num_tokens))
+            asked = request_id, length, hits, 0, start, start, length, True, prefill_end
+            if tables.get_num_blocks_to_allocate(*asked) > free:
+                return None
+        if self._drops_blocks:
+            start = min(computed, self.max_model_len)
+            before = pool.get_num_free_blocks()
+            self.remove_skipped_blocks(request_id, max(start - request.num_in_flight_tokens, 0))
+            free += pool.get_num_free_blocks() - before
+        need = tables.get_num_blocks_to_allocate(
+            request_id, slots, hits, 0, computed, computed, end, False, prefill_end
+        )
+        return need if need <= free - reserved else None
 
     @explained
     def note_known(self, request: Request) -> None:
         """Tell a recording the tokens whose slots were written before the tokens were sampled."""
-        if request.request_id in self._owners:
-            written = self._num_slots[request.request_id]
-            for owner in self._tables_of(request.request_id).values():
-                self.journal.note((KNOWN, owner, owner.all_token_ids, written))
+        self._notes.known(request.request_id)
 
     @event(request_id_of, if_changed=True)
     def note_loaded(self, request: Request) -> None:
         """Tell a recording that a load has filled the slots of the tokens computed so far."""
-        name, no_blocks = request.request_id, self.coordinator.no_blocks
-        if (start := self._num_slots.get(name)) is not None:
-            self._written(name, start, request.num_computed_tokens, no_blocks, no_blocks)
+        self._notes.loaded(request)
 
     # -- what else happens to blocks -------------------------------------------------------------
 
@@ -314,31 +230,19 @@ class KVCacheManager:
         """Give back the blocks behind a window, and the states before the last one."""
         gone = self.coordinator.remove_skipped_blocks(request_id, total_computed_tokens)
         if self.journal.active and any(gone):
-            tables = self.coordinator.get_blocks(request_id)
-            owners = self._tables_of(request_id).values()
-            for owner, table, entries in zip(owners, tables, gone, strict=True):
-                note_skipped(self.journal, owner, table, entries)
+            self._notes.skipped(request_id, gone)
 
     @event(request_id_of, if_changed=True)
     def free(self, request: Request) -> None:
         """Give the blocks of this id back, last to first; an id without a table is ignored."""
-        self._close(request.request_id)
+        self._notes.close(request.request_id)
         self.coordinator.free(request.request_id)
 
     @event(request_id_of, if_changed=True)
     def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
         """Forget the table of this id; its blocks, last to first, are free later."""
-        self._close(request.request_id)
+        self._notes.close(request.request_id)
         return self.coordinator.pop_blocks_for_free(request.request_id)
-
-    def _close(self, request_id: Name) -> None:
-        """The tables end."""
-        if request_id in self._owners:
-            if self.journal.active:
-                for owner in self._tables_of(request_id).values():
-                    self.journal.closed(owner)
-            self._tables.pop(request_id, None)
-            del self._owners[request_id], self._num_slots[request_id]
 
     def new_step_starts(self) -> None:
         """The scheduler begins to decide a step: what the last one caches is computed."""
@@ -386,15 +290,6 @@ class KVCacheManager:
     def state(self) -> State:
         """Return the present state of tables and pool; a token joins a table with its slot."""
         groups = groups_as_shown(self.kv_cache_groups)
-        tables: dict[Name, TableState] = {}
-        live: dict[Name, Owner] = {}
         kinds = groups or [Group(FULL, self.block_size)] * len(self.kv_cache_groups)
-        for name, request in self._owners.items():
-            if groups:
-                check_name(name, self._owners)
-            written, owners = self._num_slots[name], self._tables_of(name)
-            tokens = tuple(request.all_token_ids[:written])
-            for called, group, ids in zip(owners, kinds, self.get_block_ids(name), strict=True):
-                tables[called] = group.table(tuple(ids), tokens, 0, written)
-            live |= owners
+        tables, live = self._notes.state(kinds)
         return replace(read_pool(self.block_pool, FREE_QUEUE, tables, groups), live=live)

@@ -208,7 +208,7 @@ def mamba_block_aligned_split(
     """
     size = managers[0].block_size
     start, end = num_computed_tokens, num_computed_tokens + num_new_tokens
-    prefill_end = max(request.num_prompt_tokens, request.num_tokens - 1)
+    prefill_end = request.prefill_end
     if start >= prefill_end:
         return num_new_tokens
     inside = end >= prefill_end and all(

@@ -189,6 +189,11 @@ class Request:
         """The number of tokens generated."""
         return len(self.all_token_ids) - self.num_prompt_tokens
 
+    @property
+    def prefill_end(self) -> int:
+        """From where the request decodes; one that was preempted computes its output again."""
+        return max(self.num_prompt_tokens, self.num_tokens - 1)
+
     def append_output_token_ids(self, token_ids: int | Iterable[int]) -> None:
         """Add a generated token, or several."""
         tokens = self.all_token_ids

@@ -12,7 +12,16 @@ import pagesim
 from pagesim.errors import UsageError
 from pagesim.timeline import Timeline
 from pagesim.timeline.heard import kv_events
-from pagesim.v1 import AllBlocksCleared, BlockStored, KVCacheManager, Request
+from pagesim.v1 import (
+    AllBlocksCleared,
+    BlockStored,
+    CacheConfig,
+    KVCacheManager,
+    OffloadingConfig,
+    Request,
+    Scheduler,
+    SchedulerConfig,
+)
 from pagesim.v1.kv_events import KVCacheEvent
 from tests.v1.offload.routers import Heard
 from tests.v1.routers import CACHES, Engine
@@ -159,3 +168,24 @@ def test_blocks_of_the_cpu_are_not_the_gpus(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"caption": ""} | line) + "\n" for line in lines))
     heard = dict(kv_events(pagesim.load(path)))
     assert list(heard) == [0] and isinstance(heard[0][0], BlockStored)
+
+
+@pytest.mark.parametrize(("offloading", "pools"), [(None, ()), (False, ()), (True, ("GPU", "CPU"))])
+def test_a_run_notes_of_which_pools_routers_hear(
+    offloading: bool | None, pools: tuple[str, ...]
+) -> None:
+    tier = None
+    if offloading is not None:
+        tier = OffloadingConfig(4, enable_kv_cache_events=offloading)
+    config = SchedulerConfig(64, 8, 64)
+    with pagesim.record(Scheduler(config, CacheConfig(4, 8), tier)) as run:
+        pass
+    assert run.notes.kv_events == pools
+
+
+def test_a_run_of_a_manager_or_a_pool_notes_that_routers_hear_of_it() -> None:
+    manager = KVCacheManager(8, 4, enable_kv_cache_events=True)
+    for recorded_alone in (manager, manager.block_pool):
+        with pagesim.record(recorded_alone) as run:
+            pass
+        assert run.notes.kv_events == ("GPU",)

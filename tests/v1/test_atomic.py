@@ -80,6 +80,7 @@ def failing(m: KVCacheManager, its: Request, new: Request) -> list[Case]:
         (TypeError, "must be an int", m.allocate_slots, [its, 0.5]),
         (UsageError, "num_lookahead_tokens", m.allocate_slots, [its, 1, 0, None, -1]),
         (TypeError, "reserved_blocks", partial(m.allocate_slots, reserved_blocks="2"), [its, 1]),
+        (UsageError, "external", m.allocate_slots, [its, 1, 0, None, 0, -1]),
         (UsageError, "'its' has a table", m.allocate_slots, [its, 1, 8, hits]),
         (UsageError, "7 computed .* the 2 blocks", m.allocate_slots, [new, 1, 7, hits]),
         (UsageError, "4 computed .* the 0 blocks", m.allocate_slots, [new, 1, 4]),

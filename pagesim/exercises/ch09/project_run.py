@@ -8,18 +8,13 @@ from pagesim.exercises.ch09.project_cases import Op
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal import event
 from pagesim.journal.effects import Name
+from pagesim.journal.state import State
 from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
-from pagesim.v1 import (
-    BlockPool,
-    FullAttentionSpec,
-    KVCacheBlock,
-    KVCacheBlocks,
-    KVCacheManager,
-    Request,
-)
-from pagesim.v1.state import note_hits, note_written
+from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request
+from pagesim.v1.block_pool import FREE_QUEUE
+from pagesim.v1.state import note_hits, note_written, read_pool
 
 
 class Theirs:
@@ -87,16 +82,15 @@ class _NotedPool(BlockPool):
 class _Noted(Theirs):
     """The same, telling a recording what V1's manager tells it."""
 
-    state: Any = KVCacheManager.state
-    _tables_of: Any = KVCacheManager._tables_of
-
     def __init__(self, make: Function, pool: _NotedPool, config: JsonObject) -> None:
         super().__init__(make, pool, config)
         self.notes, self.journal = pool, pool.journal
-        self.kv_cache_groups = (FullAttentionSpec(self.block_size),)
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
-        self._owners: dict[Name, Request] = {}
+
+    def state(self) -> State:
+        """The pool: a recording begins before there are tables."""
+        return read_pool(self.block_pool, FREE_QUEUE)
 
     @event(lambda _, __, request, *___: request.request_id, if_changed=True)
     def allocate_slots(  # type: ignore[override]
@@ -118,7 +112,6 @@ class _Noted(Theirs):
             table = self.tables[name]
             end = min(start + num_new_tokens, len(table) * self.block_size, self.longest)
             self._num_slots[name] = max(end, self._num_slots.get(name, 0))
-            self._owners[name] = request
             grown = len(table) - before
             note_written(self.journal, request, table, self.block_size, start, end, grown)
         return new
@@ -126,7 +119,6 @@ class _Noted(Theirs):
     @event(lambda _, __, request: request.request_id, if_changed=True)
     def free(self, request: Request) -> None:
         if self._num_slots.pop(request.request_id, None) is not None:
-            del self._owners[request.request_id]
             self.journal.closed(request)
         self.give_back(request)
 

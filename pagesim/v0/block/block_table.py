@@ -45,10 +45,8 @@ class BlockTable:
     ) -> None:
         if not isinstance(block_allocator, CpuGpuBlockAllocator):
             raise TypeError(f"block_allocator must serve both devices, not be {block_allocator!r}")
-        if block_size != block_allocator.block_size:
-            raise UsageError(
-                f"block_size must be the allocator's {block_allocator.block_size}, not {block_size}"
-            )
+        if block_size != (right := block_allocator.block_size):
+            raise UsageError(f"block_size must be the allocator's {right}, not {block_size}")
         self.block_size = block_size
         """The number of slots in a block."""
         self._allocator = block_allocator
@@ -131,7 +129,7 @@ class BlockTable:
     def append_token_ids(
         self,
         token_ids: Tokens,
-        num_lookahead_slots: int = 0,
+        num_lookahead_slots: Natural = 0,
         num_computed_slots: Natural | None = None,
     ) -> None:
         """Append tokens, and reserve lookahead slots for the next ones.
@@ -147,7 +145,6 @@ class BlockTable:
         if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
             self._write(tokens)  # only taking a block can fail, and that comes first
             return
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         if self._num_window_blocks is not None:
             self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
         self._add_blocks(len(tokens) + num_lookahead_slots)
@@ -247,7 +244,7 @@ class BlockTable:
     def _hold(self, blocks: Iterable[Block]) -> None:
         held = list(blocks)
         ids = _ids_of(held)
-        self.journal.was(self, "_blocks", "_ids")
+        self.journal.was(self, "_blocks", "_ids", "num_full_slots", "_num_dropped_blocks")
         self._blocks, self._ids = held, ids
 
     @table_event
@@ -257,7 +254,6 @@ class BlockTable:
         _ids_of(self._blocks)
         self._allocator._free_blocks(self._blocks)
         self._hold(())
-        self.journal.was(self, "num_full_slots", "_num_dropped_blocks")
         self.num_full_slots = self._num_dropped_blocks = 0
         self.journal.closed(self)
 

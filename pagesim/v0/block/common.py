@@ -37,9 +37,7 @@ class RefCounter:
 
     def decr(self, block_id: int) -> int:
         """Remove an owner; returns the new count."""
-        count = self.counts.get(block_id) or self.get(block_id)
-        if not count:
-            raise UsageError(f"block {block_id} is free: it has no owner to remove")
+        count = self.counts.get(block_id) or self.owned(block_id, " to remove")
         return self._change(block_id, count, -1)
 
     def _change(self, block_id: int, count: int, by: int) -> int:
@@ -54,6 +52,12 @@ class RefCounter:
         if count is None:
             rank_of(block_id, self.all_block_indices)  # an unknown id is an error
             return 0
+        return count
+
+    def owned(self, block_id: int, purpose: str = "") -> int:
+        """:meth:`get`, and UsageError if the block is free."""
+        if not (count := self.get(block_id)):
+            raise UsageError(f"block {block_id} is free: it has no owner{purpose}")
         return count
 
     def as_readonly(self) -> ReadOnlyRefCounter:
@@ -151,8 +155,7 @@ def check_block_ids(num_blocks: int, block_ids: Iterable[int] | None) -> Sequenc
     ids = range(num_blocks) if block_ids is None else block_ids
     if not isinstance(ids, range):
         ids = check_token_ids("block_ids", ids)
-    distinct = ids if isinstance(ids, range) else set(ids)
-    if not len(ids) == len(distinct) == num_blocks:
+    if not len(ids) == num_blocks == len(ids if isinstance(ids, range) else set(ids)):
         raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
     check_int("the smallest of block_ids", next(iter(ascending(ids)), 0), 0)
     return ids

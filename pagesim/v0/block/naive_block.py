@@ -218,8 +218,7 @@ class NaiveBlockAllocator(BlockAllocator):
         return self.block_class(prev_block, block.token_ids, self.block_size, self, block.block_id)
 
     def _share_block_id(self, block_id: int) -> None:
-        if self._refcounter.get(block_id) == 0:
-            raise UsageError(f"block {block_id} is free: it has no owner to share it with")
+        self._refcounter.owned(block_id, " to share it with")
         self._refcounter.incr(block_id)
         self.journal.note((SHARE, block_id))
 
@@ -228,11 +227,9 @@ class NaiveBlockAllocator(BlockAllocator):
     @event()
     def cow_block_if_not_appendable(self, block: Block) -> int:
         src_block_id = block_id_of(block)
-        owners = self._refcounter.get(src_block_id)
+        owners = self._refcounter.owned(src_block_id, " that could write")
         if owners == 1:
             return src_block_id
-        if owners == 0:
-            raise UsageError(f"block {src_block_id} is free: it has no owner that could write")
         trg_block_id = self._allocate_block_id()
         self._let_go(block, src_block_id)
         block.block_id = trg_block_id

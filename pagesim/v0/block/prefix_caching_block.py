@@ -135,8 +135,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         If the content was already cached, the handle gets that block, and its own is freed.
         """
         block_id, content = block_id_of(block), block.content
-        if not self._refcounter.get(block_id):
-            raise UsageError(f"block {block_id} is free: it has no owner")
+        self._refcounter.owned(block_id)
         if content is None:
             raise UsageError(f"block {block_id} is not full: it cannot be found by its content")
         cached_id = self._cached_blocks.get(content)
