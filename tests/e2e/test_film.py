@@ -140,19 +140,21 @@ def lasting(page: Page) -> int:
 
 
 def test_one_sequence_is_ahead_of_the_other(page: Page) -> None:
-    """Its block arrives first."""
+    """Its scores come first, when its block has arrived."""
     page.moving()
     page.show(batch().run.film(reads()), 1)
     page.key("ARROW_RIGHT")
-    end, came = lasting(page), dict[str, int]()
-    programs = page.look("boxes", ".ps-stage .program")
-    for moment in range(0, end, 30):
+    came = dict[int, int]()
+    for moment in range(0, lasting(page), 30):
         page.look("hold", moment)
-        for chip in page.look("boxes", ".ps-ghosts text"):
-            beside = any(p["top"] < chip["y"] < p["bottom"] for p in programs)
-            if beside and programs[0]["left"] - chip["x"] < 20:
-                came.setdefault(chip["says"], moment)
-    assert came["2"] < came["1"] < end / 2, "block 2 is for s0, block 1 for s1"
+        programs = page.look("programs")
+        for seq, block in ((0, "2"), (1, "1")):
+            program = programs[seq * HEADS]
+            if f"{SCORES[seq, 0, SIZE]:.2f}" in program["texts"] and seq not in came:
+                came[seq] = moment
+                chips = page.look("boxes", ".ps-ghosts text", block)
+                assert any(program["top"] < chip["y"] < program["bottom"] for chip in chips)
+    assert came[0] < came[1]
 
 
 def test_cause_before_effect(page: Page) -> None:
