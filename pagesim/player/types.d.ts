@@ -203,7 +203,7 @@ declare global {
     left: number; // where its bars begin
     unit: number; // the width of a bar
     words: [string, number][]; // under the last of some boxes: what each column is the key of, and when it is loaded
-    lines: number[]; // in which line each word stands, or none: there is no room, and they are turned
+    lines: number[]; // and in which line below each stands
   }
   /** Where programs are drawn, and the scales of their numbers. */
   interface Film {

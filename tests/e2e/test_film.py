@@ -277,7 +277,7 @@ def test_the_words_stand_under_their_bars(page: Page, width: int) -> None:
     assert not page.all(".ps-stage .quiet")
     page.go(3)
     programs = page.look("programs")
-    words = page.look("boxes", ".ps-stage .under.texts :is(.slant, .mid)", *WORDS)
+    words = page.look("boxes", ".ps-stage .under.texts .mid", *WORDS)
     longer = [word for word in words if word["top"] < programs[4]["top"]]
     assert [word["says"] for word in longer] == WORDS
     assert all(word["top"] >= programs[3]["bottom"] - 4 for word in longer)
@@ -295,7 +295,7 @@ def test_words_that_are_marked_still_stand_apart(page: Page, width: int) -> None
     """In bold they are wider."""
     page.size(width, 1000)
     page.show(batch().run.film(reads()), 2)
-    words = page.look("boxes", ".ps-stage .under.texts :is(.slant, .mid)", *WORDS)[:9]
+    words = page.look("boxes", ".ps-stage .under.texts .mid", *WORDS)[:9]
     for one, other in pairwise(words):
         assert other["left"] - one["right"] > 2 or abs(other["y"] - one["y"]) > 8, one["says"]
 

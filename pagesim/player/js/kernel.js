@@ -132,9 +132,8 @@ export class Kernel {
       !event?.reads.length || steps.includes(step) ? "strong" : "muted",
     );
     words.forEach(([word, when], i) => {
-      const look = !event ? "" : when === step ? "strong" : "muted",
-        [slant, line] = lines.length ? ["mid", lines[i]] : ["slant", 0];
-      layer.text(left + (i + (slant === "mid" ? 0.43 : 0.3)) * unit, y + h + 12 + 12 * line, word, `${slant} ${look}`);
+      const look = !event ? "" : when === step ? "strong" : "muted";
+      layer.text(left + (i + 0.43) * unit, y + h + 12 + 12 * lines[i], word, `mid ${look}`);
     });
     const several = new Set(rows.map(({ query }) => query)).size > 1;
     if (!once) layer.text(tall ? x + 11 : right - 6, y + (tall ? 28 : 13), status, tall ? "muted" : "end muted");

@@ -182,9 +182,7 @@ export function filmOf(run, right, narrow, x, top) {
     if (!words.length) continue;
     box.words = words;
     box.lines = linesOf(words, unit, em);
-    const most = Math.max(...box.lines);
-    if (most > 2) box.lines = [];
-    y += box.lines.length ? WORDS * (most + 1) + 3 : 56;
+    y += WORDS * (Math.max(...box.lines) + 1) + 3;
   }
   return {
     ...{ x, boxes, tables, number, right, em, isRoomy },
