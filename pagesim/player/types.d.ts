@@ -11,6 +11,7 @@ import type { Course as WholeCourse } from "./js/course.js";
 import type { Groups as Kinds } from "./js/groups.js";
 import type { Spots as Places } from "./js/spots.js";
 import type { When } from "./js/when.js";
+import type { Kernel as Readers } from "./js/kernel.js";
 import type { State as Pages } from "./js/state.js";
 
 declare global {
@@ -36,6 +37,7 @@ declare global {
 
   type Player = Controls;
   type Stage = Picture;
+  type Kernel = Readers;
   type Layer = Sheet;
   type Run = WholeRun;
   type Groups = Kinds;
@@ -196,11 +198,12 @@ declare global {
     program: Program;
     y: number;
     h: number;
-    tall: boolean; // one row, with room for two lines
+    tall: boolean; // one row, its title beside it
+    once: boolean; // all programs of the sequence do the same at each step: its table shows it
     left: number; // where its bars begin
     unit: number; // the width of a bar
     words: [string, number][]; // under the last of some boxes: what each column is the key of, and when it is loaded
-    flat: boolean; // whether the words have room beside each other
+    lines: number[]; // and in which line below each stands
   }
   /** Where programs are drawn, and the scales of their numbers. */
   interface Film {
@@ -209,7 +212,9 @@ declare global {
     boxes: ProgramBox[];
     tables: { name: Name; y: number }[];
     rest: number;
-    number: number;
+    number: number; // the width of a column of numbers
+    em: number;
+    isRoomy: boolean;
     least: number;
     most: number;
     sum: number;

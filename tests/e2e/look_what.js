@@ -159,6 +159,28 @@ function lit(block) {
 
 const shades = () => all(".ps-cell .lit").map((rect) => rect.getAttribute("class"));
 
+// The three parts of a load, or those that are filled now: their words, or their numbers.
+function parts(isFilled = false) {
+  const shown = (node) => getComputedStyle(node).opacity !== "0";
+  if (isFilled) return said(all(".ps-stage .texts > text.sign").filter(shown)).map((text) => text[0]);
+  const line = all(".ps-stage path:is(.thin, .chunk)").map(box);
+  return said(all(".ps-stage text.mid").filter((text) => line.some((r) => r.height > 10 && r.width > 60 && middle(text)[1] > r.top &&
+    middle(text)[1] < r.bottom && middle(text)[0] > r.left && middle(text)[0] < r.right)));
+}
+
+// How high a bar was before it was rescaled: so high is the outline around it, or 0.
+function outlined({ left, bottom }, frame) {
+  for (const path of all(".ps-stage .absent")) {
+    const matrix = path.getScreenCTM(), [, y] = middle(path);
+    if (y < frame.top || y > frame.bottom) continue;
+    for (const [, x, top] of path.getAttribute("d").matchAll(/M(\S+) [^M]+?V([^h]+)h/g)) {
+      const corner = new DOMPoint(+x, +top).matrixTransform(matrix);
+      if (Math.abs(corner.x - left) < 1.5) return bottom - corner.y;
+    }
+  }
+  return 0;
+}
+
 // The programs of a kernel: where each is drawn, what can be read in it now, how high its bars are.
 function programs() {
   const within = (frame, css) => all(css).filter((node) => {
@@ -170,6 +192,7 @@ function programs() {
     const seen = within(frame, ".ps-stage text").filter((text) => getComputedStyle(text).opacity !== "0");
     const claimed = said(seen.filter((text) => !text.matches(".muted")));
     return { top: frame.top, bottom: frame.bottom, left: frame.left, heights, texts: said(seen), claimed,
+      old: within(frame, ".bar").map((bar) => outlined(box(bar), frame)),
       marked: seen.filter((text) => text.matches(".rose")).length, outlined: within(frame, ".traced").length > 0 };
   });
 }

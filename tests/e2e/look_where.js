@@ -18,15 +18,6 @@ const cutBox = (node, cut) => {
   const says = node.textContent || node.getAttribute("class");
   return { says, left, right, top: top + height * cut, bottom: bottom - height * cut };
 };
-// Of a slanted text pieces along its line: its box holds much that is none of it.
-const pieces = (node) => {
-  if (!node.matches(".slant")) return [cutBox(node, 0.22)];
-  const { x, y, width, height } = node.getBBox(), matrix = node.getScreenCTM(), count = Math.ceil(width / 4);
-  return Array.from({ length: count }, (_, i) => {
-    const at = new DOMPoint(x + ((i + 0.5) * width) / count, y + height / 2).matrixTransform(matrix);
-    return { says: node.textContent, left: at.x - 3, right: at.x + 3, top: at.y - 3, bottom: at.y + 3 };
-  });
-};
 const meet = (a, b) =>
   Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.7 &&
   Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.7;
@@ -53,12 +44,12 @@ function smallestText() {
 function overlaps(number = 0) {
   const stage = stages(number);
   const words = all("text", stage).filter((t) => t.textContent.trim())
-    .flatMap((t, of) => pieces(t).map((piece) => ({ ...piece, of })));
+    .map((t) => cutBox(t, 0.22));
   const signs = new Set(said(all(".over text", stage)));
   const badges = all(".over .badge", stage).map((badge) => cutBox(badge, 0));
   const found = [];
   words.forEach((a, i) => {
-    for (const b of words.slice(i + 1)) if (a.of !== b.of && meet(a, b)) found.push([a.says, b.says]);
+    for (const b of words.slice(i + 1)) if (meet(a, b)) found.push([a.says, b.says]);
   });
   badges.forEach((a, i) => {
     for (const b of badges.slice(i + 1)) if (meet(a, b)) found.push(["badge", "badge"]);

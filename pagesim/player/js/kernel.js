@@ -1,12 +1,11 @@
 // Who reads: beside the pool the programs of a kernel, joined to the pages that they load, and what they hold so far.
 
+import { ADDS, CAME, END, GROWN, KNOWN, LATE, SHRINKS, SHRUNK, drawParts } from "./moments.js";
 import { blocksAt, doing, keyIn, titleOf, weightsAt } from "./programs.js";
 import { Layer, Recycler, svg } from "./svg.js";
 import { nameText, plural } from "./text.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const NEW = "new max: rescale",
-  [SHRINKS, SHRUNK, GROWN] = [1.3, 1.6, 2.8]; // when older bars do, and when new ones have: in parts of a load
 const brief = (number) => (Math.abs(number) < 100 ? number.toFixed(2) : `${+number.toPrecision(3)}`);
 
 /** The programs in the picture of one step; `play` moves what the step has changed, `light` what a reader points at. */
@@ -26,53 +25,61 @@ export class Kernel {
     this.ways = [];
     /** @type {Animation[]} */
     this.running = [];
+    this.late = 0; // how much later than the first the sequence that is drawn begins
+    this.lateOf = (name) => name && 0;
     this.forget();
   }
 
   /** Of the step that is drawn, what its motion needs. */
   forget() {
-    /** What is seen in some parts of the step alone. @type {[SVGElement, number, number][]} */
+    /** What is seen at some moments of the step alone: from when, until when, and how late.
+     * @type {[SVGElement, number, number, number, number][]} */
     this.seen = [];
     /** What grows or shrinks: from which share of its size, and to which one until words are added.
-     * @type {[SVGElement, string, number, number][]} */
+     * @type {[SVGElement, string, number, number, number][]} */
     this.grown = [];
-    this.isNew = false; // whether an m rises
-    /** @type {SVGElement[]} */
-    this.parts = [];
+    this.old = ""; // how high bars were that have shrunk
+  }
+
+  /** @param {SVGElement} node */
+  see(node, from, to, until = this.late) {
+    this.seen.push([node, from, to, this.late, until]);
+  }
+
+  /** Whether bars of earlier loads shrink. */
+  get rises() {
+    return this.grown.some(([, , from, to]) => to === 1 && from !== 1);
   }
 
   /** @param {State} state @param {PageEvent | null} event */
   draw(state, event) {
     const { stage, film, layer } = this,
-      { narrow } = stage.layout,
-      { x, number, right } = film;
+      { x, number, right, em, isRoomy } = film;
     this.end();
     this.forget();
-    const top = film.tables[0].y - 5;
-    const head = (at, y, text) => layer.text(at, y, text, "small muted");
-    head(film.boxes[0].left, top, "weights, at most 1");
-    ["largest score", "sum of weights"].forEach((words, i) => {
-      const at = right - (2 - i) * number;
-      head(at, top, "m\u2113"[i]);
-      if (!narrow) head(at, top - 13, words);
+    const readers = film.tables.map(({ name }) => name).filter((name) => event?.reads.some((one) => one[1] === name));
+    this.lateOf = (name) => (LATE * Math.max(readers.indexOf(name), 0)) / Math.max(readers.length - 1, 1);
+    const [begin] = film.tables.map(({ name, y }) => this.table(state, name, y)); // where the first table ends
+    for (const box of film.boxes) {
+      this.late = this.lateOf(box.program.name);
+      this.program(box, event, state);
+    }
+    this.late = 0;
+    const top = film.tables[0].y + (isRoomy ? 14 : -5),
+      head = (at, words, look = "") => layer.text(at, top, words, `muted ${look}`),
+      end = right - 2 * number - 14;
+    if (!isRoomy) head(film.boxes[0].left, "weights, at most 1");
+    else if (begin < end - 16 * em) head(end, "weights, at most 1", "end");
+    ["largest score ", "sum of weights "].forEach((words, i) => {
+      head(right - (2 - i) * number, (isRoomy ? words : "") + "m\u2113"[i]);
     });
-    for (const { name, y } of film.tables) this.table(state, name, y);
-    for (const box of film.boxes) this.program(box, event, state);
-    const second = `2 ${this.isNew ? NEW : "rescale"}`,
-      put = (sheet, name, i, look) =>
-        sheet.text(x + [0, 8, 12 + second.length][i] * (narrow ? 7.2 : 6.3), top - 16, name, look);
-    this.parts = ["1 load", second, "3 add"].map((name, i) =>
-      put(layer, name, i, i === 1 && this.isNew ? "strong" : "muted"),
-    );
-    if (this.isNew) this.seen.push([put(this.past, "2 rescale", 1, "muted"), 0, 1], [this.parts[1], 1, 3]);
+    drawParts(this, event, readers.length > 1 ? LATE : 0);
     this.wires(state);
     for (const { id, g } of stage.cells.all) {
       g.classList.toggle("quiet", event !== null && !this.ways.some((way) => way.id === id));
     }
-    const near = event?.difference?.toExponential(0),
-      more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
+    const more = film.rest && `and ${plural(film.rest, "more program")}, not drawn`;
     if (more) layer.text(x, film.end, more, "muted");
-    if (near) layer.text(x, film.end + 17, `acc \u00f7 \u2113 and the output differ by less than ${near}`, "strong");
     for (const drawn of [this.boxes, this.bars, layer, this.past]) drawn.done();
   }
 
@@ -83,8 +90,9 @@ export class Kernel {
       quiet = run.events[step - 1] ? " quiet" : "",
       { ids, filled } = state.tables.get(name) ?? { ids: [], filled: 0 },
       wide = layout.narrow ? 30 : 27,
-      left = film.x + (layout.narrow ? 134 : 160),
-      most = Math.floor((film.right - left - 30) / wide),
+      left = film.x + (layout.narrow ? 134 : 146),
+      room = film.right - left - (film.isRoomy && y === film.tables[0].y ? 2 * film.number + 4 : 0),
+      most = ids.length * wide > room ? Math.floor((room - 30) / wide) : ids.length,
       read = run.programs.filter((one) => one.name === name).flatMap((one) => blocksAt(one, step, state.blockSize)),
       { color, ink } = run.look(name);
     stage.swatch(film.x, y + 4, 11, 12, "swatch", run.look(name), { seq: name });
@@ -99,11 +107,12 @@ export class Kernel {
       spots.of.set(`${name} ${k}`, place);
     });
     if (ids.length > most) layer.text(left + most * wide, y + 14, `+${ids.length - most}`, "muted");
+    return left + ids.length * wide;
   }
 
   /** @param {ProgramBox} box @param {PageEvent | null} event @param {State} state */
-  program({ program, y, h, tall, left, unit, words, flat }, event, state) {
-    const { stage, film, layer, past } = this,
+  program({ program, y, h, tall, once, left, unit, words, lines }, event, state) {
+    const { stage, film, layer } = this,
       { run, step } = stage,
       { rows, name, key, steps } = program,
       { x, right } = film,
@@ -115,34 +124,41 @@ export class Kernel {
       { program: key, seq: name },
     );
     layer.rect(x, y, 5, h, "", run.look(name).color);
-    layer.text(x + 11, y + 13, title, !event?.reads.length || steps.includes(step) ? "strong" : "muted");
+    const isOne = tall && once; // line
+    layer.text(
+      x + 11,
+      y + (isOne ? 17.5 : 13),
+      title,
+      !event?.reads.length || steps.includes(step) ? "strong" : "muted",
+    );
     words.forEach(([word, when], i) => {
-      const look = when === step ? "strong rose" : when > step ? "muted" : "";
-      layer.text(left + (i + (flat ? 0.43 : 0.3)) * unit, y + h + 13, word, `${flat ? "mid" : "slant"} ${look}`);
+      const look = !event ? "" : when === step ? "strong" : "muted";
+      layer.text(left + (i + 0.43) * unit, y + h + 12 + 12 * lines[i], word, `mid ${look}`);
     });
-    const say = (sheet, text, look) =>
-      sheet.text(tall ? x + 11 : right - 6, y + (tall ? 28 : 13), text, `${tall ? "" : "end "}${look}`);
-    const said = say(layer, status, "muted"),
-      several = new Set(rows.map(({ query }) => query)).size > 1;
-    const isNew = rows.filter((row, i) => {
+    const several = new Set(rows.map(({ query }) => query)).size > 1;
+    if (!once) layer.text(tall ? x + 11 : right - 6, y + (tall ? 28 : 13), status, tall ? "muted" : "end muted");
+    rows.forEach((row, i) => {
       const top = tall ? y + 2 : y + 17 + i * 20;
       if (rows.length > 1) layer.text(x + 11, top + 13, `${several ? `token ${row.query}, ` : ""}head ${row.head}`);
-      return this.row(row, left, unit, top, tall ? h - 6 : 17, run.look(name).color, state.blockSize);
+      this.row(row, left, unit, top, tall ? h - 4 : 17, run.look(name).color, state.blockSize);
     });
-    if (!isNew.length) return;
-    this.seen.push([say(past, status, "muted"), 0, 1], [say(past, NEW, "strong rose"), 1, 2], [said, 2, 3]);
   }
 
-  /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers; whether m rises.
-   * @param {ProgramRow} row */
+  /** The bars of a row, on one scale: 1 is the largest weight so far; and its two numbers. Where older bars have shrunk
+   * an outline shows how high they were. @param {ProgramRow} row */
   row(row, left, unit, top, high, color, size) {
-    const { film, layer, past, seen, grown } = this,
+    const { film, layer, past, grown } = this,
       { step } = this.stage,
       { number, right } = film,
       base = top + high,
-      was = weightsAt(row, step - 1);
+      was = weightsAt(row, step - 1),
+      heightOf = (part) => Math.max(part * (high - 1), 0.6);
+    const now = row.loads.findLast((load) => load.step <= step),
+      /** @type {[number, number][]} */
+      scores = [];
     let x = left + row.first * unit,
       line = "",
+      old = "",
       /** @type {number | null} */
       block = null;
     weightsAt(row, step).forEach(({ slot, weight, fresh }, i) => {
@@ -151,49 +167,64 @@ export class Kernel {
       block = here;
       line += `M${x} ${base + 0.5}h${unit * 0.85}`;
       if (weight !== null) {
-        const heightOf = (part) => Math.max(part * (high - 1), 0.6),
-          height = heightOf(weight),
+        const height = heightOf(weight),
+          before = was[i].weight === null ? 0 : heightOf(was[i].weight),
           node = this.bars.next({
             ...{ x, y: base - height, width: unit * 0.85, height, fill: color },
             class: fresh ? "bar fresh" : "bar",
           });
-        grown.push([node, "Y", was[i].weight === null ? 0 : heightOf(was[i].weight) / height, +!fresh]);
+        grown.push([node, "Y", before / height, +!fresh, this.late]);
+        if (now && fresh && weight) scores.push([x, now.m + Math.log(weight)]);
+        if (before > height + 1) old += `M${x} ${base - height}V${base - before}h${unit * 0.85}V${base - height}`;
       }
       x += unit;
     });
     layer.path(line, "row");
-    const now = row.loads.findLast((load) => load.step <= step);
-    if (!now) return false;
+    if (old) this.see(layer.path((this.old = old), "absent"), SHRINKS, END);
+    if (!now) return;
     const isNow = now.step === step,
       before = row.loads[row.loads.indexOf(now) - 1],
       isNew = isNow && before && now.m > before.m,
-      wide = film.number - 12,
+      wide = Math.min(number - 12, 70),
       scale = wide / (film.most - film.least),
       zero = right - 2 * number - film.least * scale,
-      low = high > 20 ? 5 : 0,
+      low = high > 20 ? 2 + (high - 22) / 2 : 0,
       put = (sheet, at, text, look = "") => sheet.text(right - at * number, top + 10 + low, text, look),
       bar = (sheet, from, length) => sheet.rect(from, base - 4 - low, length, 4, "weight"),
       largest = (sheet, m) => bar(sheet, Math.min(zero, zero + m * scale), Math.abs(m) * scale),
       m = [put(layer, 2, brief(now.m) + (isNew ? " \u2191" : ""), isNew ? "strong rose" : ""), largest(layer, now.m)],
       l = put(layer, 1, brief(now.l)),
       sum = bar(layer, right - number, (now.l / film.sum) * wide);
-    if (!isNow) return false;
-    if (!before || isNew) for (const node of m) seen.push([node, 1, 3]);
-    seen.push([l, GROWN, 3]);
+    if (!isNow) return;
+    this.scores(scores, unit, base, isNew);
+    if (!before || isNew) for (const node of m) this.see(node, KNOWN, END);
+    this.see(l, GROWN, END);
     const less = before ? before.l * Math.exp(before.m - now.m) : 0;
-    grown.push([sum, "X", (before?.l ?? 0) / now.l, less / now.l]);
-    if (!before) return false;
-    seen.push([put(past, 1, brief(before.l)), 0, isNew ? SHRINKS : 2]);
-    seen.push([put(past, 1, brief(isNew ? less : before.l), "muted"), 2, GROWN]); // until it is right again
-    if (!isNew) return false;
-    this.isNew = true;
-    seen.push(
-      [put(past, 1, brief(before.l), "muted"), SHRINKS, SHRUNK],
-      [put(past, 1, brief(less)), SHRUNK, 2],
-      [put(past, 2, brief(before.m)), 0, 1],
-      [largest(past, before.m), 0, 1],
-    );
-    return true;
+    grown.push([sum, "X", (before?.l ?? 0) / now.l, less / now.l, this.late]);
+    if (!before) return;
+    this.see(put(past, 1, brief(before.l)), 0, isNew ? SHRINKS : ADDS);
+    this.see(put(past, 1, brief(isNew ? less : before.l), "muted"), ADDS, GROWN); // until it is right again
+    if (!isNew) return;
+    this.see(put(past, 1, brief(before.l), "muted"), SHRINKS, SHRUNK);
+    this.see(put(past, 1, brief(less)), SHRUNK, ADDS);
+    this.see(put(past, 2, brief(before.m)), 0, KNOWN);
+    this.see(largest(past, before.m), 0, KNOWN);
+  }
+
+  /** What a load brings, until it becomes bars: scores, as many as there is room for; a new largest one is marked.
+   * @param {[number, number][]} scores where their bars begin, and they */
+  scores(scores, unit, base, isNew) {
+    const { past, film } = this,
+      most = Math.max(...scores.map(([, score]) => score)),
+      fits = (digits) => scores.every(([, score]) => score.toFixed(digits).length * 0.8 * film.em <= unit),
+      digits = [2, 1].find(fits);
+    for (const [x, score] of scores) {
+      const isMost = score === most,
+        put = (look) => past.text(x + 0.43 * unit, base - 4, score.toFixed(digits ?? 2), `mid ${look}`);
+      if (!digits && !isMost) continue;
+      this.see(put(""), CAME, isNew && isMost ? KNOWN : ADDS);
+      if (isNew && isMost) this.see(put("strong rose"), KNOWN, ADDS);
+    }
   }
 
   /** Lines from the pages to the programs that load them; those of a table meet in one. @param {State} state */
@@ -239,20 +270,23 @@ export class Kernel {
     }
   }
 
-  /** The pages are carried to the programs; then m is known, and where it has risen older bars shrink, and their sum;
-   * last, new ones rise and are added to it. With `back` all of it runs in reverse, and then that is called.
-   * Returns how long it takes. @param {(() => void) | null} back */
+  /** The pages are carried to the programs, and the scores are seen; then m is known, and where it has risen older bars
+   * shrink, and their sum; last, new ones rise and are added to it. One sequence is a little ahead of another. With
+   * `back` all of it runs in reverse, and then that is called. Returns how long it takes.
+   * @param {(() => void) | null} back */
   play(pace, back = null) {
-    const { gone, stage, ways, grown } = this,
-      rises = +grown.some(([, , from, to]) => to === 1 && from !== 1),
-      parts = 2 + rises,
+    const { gone, stage, ways, grown, rises } = this,
+      skips = rises ? 0 : ADDS - KNOWN, // nothing is rescaled
+      parts = END - skips + LATE,
       duration = 1.5 * pace * parts,
-      // A moment of three parts; the second one takes no time where nothing is rescaled.
-      at = (time) => (time > 1 && !rises ? Math.max(time - 1, 1) : time) / parts,
-      run = (node, frames, times) =>
+      at = (time, late) => {
+        if (!time || time === END) return time && 1;
+        return (time > KNOWN ? Math.max(time - skips, KNOWN) + late : time + late) / parts;
+      },
+      run = (node, frames, offset) =>
         this.running.push(
           node.animate(
-            { easing: "ease-in-out", ...frames, offset: times.map(at) },
+            { easing: "ease-in-out", ...frames, offset },
             { duration, fill: "both", direction: back ? "reverse" : "normal" },
           ),
         );
@@ -261,19 +295,23 @@ export class Kernel {
       return 0;
     }
     stage.node.append(gone);
-    for (const [node, from, to] of this.seen) run(node, { opacity: [0, 0, 1, 1, 0, 0] }, [0, from, from, to, to, 3]);
-    for (const [node, axis, from, to] of grown) {
-      const sizes = [from, from, to, to, 1, 1];
-      run(node, { transform: sizes.map((size) => `scale${axis}(${size})`) }, [0, SHRINKS, SHRUNK, 2, GROWN, 3]);
+    for (const [node, from, to, late, until] of this.seen) {
+      const [begin, end] = [at(from, late), at(to, until)];
+      run(node, { opacity: [0, 0, 1, 1, 0, 0] }, [0, begin, begin, end, end, 1]);
     }
-    this.parts.forEach((node, i) => {
-      const frames = { fill: ["var(--muted)", "var(--mark)", "var(--muted)"].flatMap((one) => [one, one]) };
-      run(node, frames, [0, i, i, i + 1, i + 1, 3]);
-    });
-    for (const { id, points } of ways) {
+    for (const [node, axis, from, to, late] of grown) {
+      const transform = [from, from, to, to, 1, 1].map((size) => `scale${axis}(${size})`);
+      run(node, { transform }, [0, ...[SHRINKS, SHRUNK, ADDS, GROWN].map((time) => at(time, late)), 1]);
+    }
+    for (const { id, points, program } of ways) {
       const way = points.map(([left, top]) => `translate(${left}px, ${top}px)`),
-        frames = { transform: [...way, ...way.slice(-1), ...way.slice(-1)], opacity: [...way.map(() => 1), 0, 0] };
-      run(stage.ghosts.chip(id), frames, [...way.map((_, i) => (0.9 * i) / (way.length - 1)), 1, 3]);
+        frames = {
+          transform: [way[0], ...way, ...way.slice(-1), ...way.slice(-1)],
+          opacity: [1, ...way.map(() => 1), 0, 0],
+        };
+      const late = this.lateOf(program.name),
+        times = way.map((_, i) => at((CAME * i) / (way.length - 1) + 1e-6, late));
+      run(stage.ghosts.chip(id), frames, [0, ...times, at(CAME + 0.1, late), 1]);
     }
     this.running[0].onfinish = () => {
       this.end();

@@ -3,10 +3,13 @@
 import { nameText, plural, short } from "./text.js";
 
 const MOST = 560; // units: what is drawn of them; the others are counted
-const TABLE = 26; // a block table above the programs that walk it
+const TABLE = 22; // a block table above the programs that walk it
 const ROW = 20,
   TITLE = 16,
-  GAP = 6;
+  LOW = 27, // one row, and its title beside it
+  GAP = 3,
+  WORDS = 12;
+const ROOMY = 560; // from this width on a title stands beside its row, and columns have their names
 
 /** Smaller first, number by number. */
 const inOrder = (a, b) => a.map((one, i) => one - (b[i] ?? 0)).find((less) => less) ?? 0;
@@ -112,6 +115,21 @@ function wordsOf(run, boxes) {
   return isOne && new Set(words.map(([word]) => word)).size > 2 ? words : []; // with "new"
 }
 
+/** In which line each word stands below its bar: the first in which it touches none before it.
+ * @param {[string, number][]} words @returns {number[]} */
+function linesOf(words, unit, em) {
+  /** @type {number[]} */
+  const ends = [];
+  return words.map(([word], i) => {
+    const wide = word.length * 0.93 * em + 4,
+      begin = (i + 0.43) * unit - wide / 2,
+      line = ends.findIndex((end) => end <= begin),
+      at = line < 0 ? ends.length : line;
+    ends[at] = begin + wide;
+    return at;
+  });
+}
+
 /** Whose it is: "s0 · head 1". @param {Program} program */
 export function titleOf({ name, rows, part, merges }) {
   const heads = [...new Set(rows.map(({ head }) => head))],
@@ -119,6 +137,10 @@ export function titleOf({ name, rows, part, merges }) {
   const more = merges ? " \u00b7 reduction" : part < 0 ? "" : ` \u00b7 partition ${part}`;
   return `${nameText(name)} \u00b7 ${which}${more}`;
 }
+
+/** How many letters stand before a row of a program: its title, where that has no line of its own.
+ * @param {Program} program */
+const wordy = (program) => (program.rows.length > 1 ? 16 : titleOf(program).length);
 
 /** Where the programs are drawn, as many as there is room for; null without any.
  * @param {Run} run @returns {Film | null} */
@@ -129,26 +151,29 @@ export function filmOf(run, right, narrow, x, top) {
     loads = all.flatMap((row) => row.loads),
     maxima = loads.map(({ m }) => m),
     keys = Math.max(...all.map((row) => row.first + weightsAt(row, 0).length)),
-    label = narrow ? 112 : Math.min(Math.max(right * 0.19, 160), 190),
-    number = narrow ? 52 : 74,
+    em = narrow ? 8 : 7.2, // a letter, in bold
+    isRoomy = right - x > ROOMY,
+    number = isRoomy ? 13.6 * em : 52 + (narrow ? 0 : 10),
     /** @type {ProgramBox[]} */
     boxes = [],
     tables = [];
-  let y = top + 32,
+  let y = top + (isRoomy ? 18 : 32),
     from = 0; // the box with which those begin that share a row of words
   for (const [i, program] of programs.entries()) {
     const { name, rows, merges } = program,
       next = programs[i + 1],
-      tall = rows.length === 1 && !narrow,
+      tall = rows.length === 1 && isRoomy,
+      once = programs.every((one) => one.name !== name || (one.part < 0 && `${one.steps}` === `${program.steps}`)),
       head = tables.at(-1)?.name === name ? 0 : TABLE,
-      h = tall ? 34 : TITLE + rows.length * ROW + 2,
-      left = x + (narrow && rows.length === 1 ? 11 : label),
+      h = tall ? (once ? LOW : 34) : TITLE + rows.length * ROW + 2,
+      label = Math.min(Math.max(...programs.map((one) => (one.merges === merges ? wordy(one) : 0))), 27),
+      left = x + (isRoomy ? 18 + 0.95 * em * label : rows.length > 1 ? 112 : 11),
       unit = Math.min((right - 2 * number - 10 - left) / keys, 40);
     if (i && y + head + h > top + MOST) break;
     if (head) tables.push({ name, y });
     y += head;
     /** @type {ProgramBox} */
-    const box = { program, y, h, tall, left, unit, words: [], flat: false };
+    const box = { program, y, h, tall, once, left, unit, words: [], lines: [] };
     boxes.push(box);
     y += h + GAP;
     if (next?.name === name && next.merges === merges) continue;
@@ -156,16 +181,16 @@ export function filmOf(run, right, narrow, x, top) {
     from = i + 1;
     if (!words.length) continue;
     box.words = words;
-    box.flat = words.every(([word]) => word.length * 8.5 < unit);
-    y += box.flat ? 14 : 56;
+    box.lines = linesOf(words, unit, em);
+    y += WORDS * (Math.max(...box.lines) + 1) + 3;
   }
   return {
-    ...{ x, boxes, tables, number, right },
+    ...{ x, boxes, tables, number, right, em, isRoomy },
     rest: programs.length - boxes.length,
     least: Math.min(...maxima, 0),
     most: Math.max(...maxima, 0.01),
     sum: Math.max(...loads.map(({ l }) => l), 0.01),
     end: y + 10,
-    height: y + 34 - top,
+    height: y + (boxes.length < programs.length ? 17 : 0) - top,
   };
 }
