@@ -76,7 +76,9 @@ def test_who_waits_and_runs_is_as_grey_as_the_pool(page: Page) -> None:
     run = served(pool=2048, count=30)
     page.show(run, run.find(kind="append_slots")[40] + 1)
     fills = page.js(CHIPS)
-    assert len(fills) >= 10
+    count, *names, more = page.look("row", "running")
+    assert len(names) > 1 and len(names) + int(more) == int(count)
+    assert len(fills) >= len(names), "each name has its chip"
     assert sum(fill != "var(--crowd)" for fill in fills) == 1, "who writes"
 
 

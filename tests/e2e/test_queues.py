@@ -100,7 +100,11 @@ def test_two_hundred_waiting_stay_inside_the_picture(page: Page, theme: str) -> 
         page.go(step)
         waiting, running = page.look("row", "waiting"), page.look("row", "running")
         assert int(waiting[0]) + (int(running[0]) if len(running) > 1 else 0) <= 200
-        assert waiting[-1].startswith("+") and len(waiting) > 8
+        count, *chips, more = waiting
+        assert int(count) == len(chips) + int(more), "whoever is not shown is counted"
+        ends = max(box["right"] for box in page.look("boxes", ".ps-stage text", more))
+        (stage,) = page.look("boxes", ".ps-stage")
+        assert ends > stage["right"] - 100, "the row is used to its end"
         assert page.look("outside") == [], step
     assert page.console() == []
     page.shot(f"queues-many-{theme}")
