@@ -15,6 +15,7 @@ for (const name of [
   ...readdirSync(`${here}js`)
     .sort()
     .map((file) => `js/${file}`),
+  "film.css",
   "pair.css",
   "player.css",
 ]) {
@@ -48,7 +49,9 @@ function inDigits(bytes) {
 // small as gzip allows, once for all pages.
 const scripts = { player: [false, false], pair: [true, false], film: [false, true], films: [true, true] };
 for (const [made, [pair, film]] of Object.entries(scripts)) {
-  const sources = ["player.css", ...(pair ? ["pair.css"] : [])].map((name) => readFileSync(here + name, "utf8")),
+  const sources = ["player.css", ...(pair ? ["pair.css"] : []), ...(film ? ["film.css"] : [])].map((name) =>
+      readFileSync(here + name, "utf8"),
+    ),
     style = transformSync(sources.join(""), { ...small, loader: "css" }).code.trimEnd();
   writeFileSync(`${target}/${made}.css`, `${style}\n`); // packed with the script, which applies it
   const { outputFiles } = make("js/main.js", made, {

@@ -37,8 +37,8 @@ def _placed(facts: Facts, verb: str) -> list[str]:
         parts.append(SAME)
     if computed == facts.state.block_size and facts.of("hit"):
         parts.append(
-            "the last block of a prompt is always computed, even if it is cached, because the next "
-            "token is sampled from its output"
+            "the last block of a prompt is always computed, because the next token is sampled from "
+            "its output"
         )
     return [
         *parts,

@@ -142,6 +142,16 @@ def test_a_block_of_the_tree_has_the_colours_of_all_its_owners(page: Page) -> No
     assert {color_of(0), color_of(1)} <= set(fills)
 
 
+def test_a_block_of_the_tree_says_where_it_differs(page: Page) -> None:
+    """Where there is no room for all of its words."""
+    story = pagesim.Story(gpu_blocks=12, block_size=4, engine="v1", caching=True)
+    for last in ("What", "Why did the author stop"):
+        story.arrive(f"You are a helpful assistant who answers in one short sentence {last}")
+    page.show(story.run, 2)
+    texts = [one["says"] for one in page.look("boxes", ".ps-stage text")]
+    assert [text for text in texts if "\u2026 " in text] == ["3: \u2026 What", "4: \u2026 Why"]
+
+
 @pytest.mark.parametrize(("step", "rows"), [(1, 0), (2, 2)])
 def test_what_was_found_is_signed_in_the_table(page: Page, step: int, rows: int) -> None:
     """And framed apart from what is new."""

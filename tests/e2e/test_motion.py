@@ -93,6 +93,23 @@ def test_what_a_copy_on_write_moves(moving: Page) -> None:
     assert [text for text, *_ in moving.look("ghosts")] == ["16", "16"], "in the table and the pool"
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_word_comes_to_its_sequence_and_goes_through_the_table(
+    moving: Page, *, back: bool
+) -> None:
+    moving.go(COW)
+    there = """
+        const value = (css, key) => [...document.querySelectorAll(`.ps-ghosts ${css}`)]
+          .map((one) => parseFloat(getComputedStyle(one)[key]));
+        return [...value('.ghost', 'opacity'), ...value('.growing', 'strokeDashoffset')];"""
+    seen = []
+    for part in (0.3, 0.5, 0.7, 1.0):
+        moving.look("beat", 3, back, 1 - part if back else part)
+        row, pool, way = moving.js(there)
+        seen.append((row > 0, way < 1, pool > 0))
+    assert seen == [(True, False, False), (True, True, False), (True,) * 3, (True,) * 3]
+
+
 def test_the_wire_swings(moving: Page) -> None:
     moving.go(COW)
     path = "return [...document.querySelectorAll('.under .wire')].map((w) => getComputedStyle(w).d)"

@@ -76,8 +76,11 @@ export class Ghosts {
     return one;
   }
 
+  /** A part of the beat, from 0 to 1; played backwards it is mirrored. @param {number} from @param {number} to */
+  span = (from, to) => ({ delay: this.duration * (this.back ? 1 - to : from), duration: this.duration * (to - from) });
+
   /** One of many: it begins a little later. */
-  late = (part) => ({ delay: 0.35 * this.duration * part, duration: 0.5 * this.duration });
+  late = (part) => this.span(0.35 * part, 0.35 * part + 0.5);
 
   add(tag, attributes) {
     return this.node.appendChild(svg(tag, attributes));
@@ -188,13 +191,9 @@ export class Ghosts {
 
   /** When a block has arrived in a table, a line goes from there to where it lies. @param {any[]} wire */
   wire([, [node, d]], part) {
-    const { delay, duration } = this.late(part),
-      arrives = delay + duration;
-    if (this.back) this.run(node, { opacity: [0, 1] }, { duration });
-    else {
-      const line = this.add("path", { d, class: "growing", pathLength: 1 });
-      this.run(line, { strokeDashoffset: [1, 0] }, { delay: arrives, duration: this.duration - arrives });
-    }
+    const arrives = 0.35 * part + 0.5;
+    if (this.back) this.run(node, { opacity: [0, 1] }, this.span(arrives, 1));
+    else this.line(d, arrives, 1);
   }
 
   /** Entries of a table turn to other blocks, and their wires swing. @param {State} a @param {State} b */
@@ -215,34 +214,45 @@ export class Ghosts {
     });
   }
 
-  /** Words drop into their slots, one after another: in the table and in the pool.
+  /** Words come to a sequence, its table says where they belong, and they drop into the slots of that block.
    * @param {State} state @param {any[]} effect */
   write(state, [kind, block, name, first, count]) {
     const { layout, run, label } = this.stage,
-      table = state.tables.get(name);
+      table = state.tables.get(name),
+      wire = this.live.wires.get(`${name} ${Math.floor(first / run.groups.sizeOf(name))}`);
     if (layout.cell.detail < 3 || !table || run.groups.isState(name)) this.fade(block);
+    if (wire) this.line(wire[0][1], 0.4, 0.6);
     for (let i = 0; table && i < count && this.left-- > 0; i++) {
       const word = first + i < table.known ? label(table.tokens[first + i]) : "?",
-        boxes = slotsOf(this.stage, this.live.rows, [kind, block, name, first + i, 1]);
-      for (const box of boxes) if (box) this.drop(box, word, name, i / count);
+        [pool, row] = slotsOf(this.stage, this.live.rows, [kind, block, name, first + i, 1]),
+        begin = (0.2 * i) / count;
+      if (row) this.drop(row, word, name, begin, begin + 0.2);
+      if (pool) this.drop(pool, word, name, begin + 0.6, begin + 0.8);
     }
   }
 
   /** @param {Box} box */
-  drop(box, word, name, part) {
+  drop(box, word, name, begin, end) {
     const { color, ink } = this.stage.run.look(name),
       [text, size] = this.stage.layout.cut(word, box[2] - 2),
-      card = this.card(box, text, `word mid ${ink}${size}`, color);
-    this.run(card, { transform: ["translateY(-9px)", "none"], opacity: [0, 1] }, this.late(part));
+      card = this.card(box, text, `word mid ${ink}${size}`, color),
+      [x, y, width, height] = box;
+    this.add("rect", { x, y, width, height, class: "outline" });
+    this.run(card, { transform: ["translateY(-9px)", "none"], opacity: [0, 1] }, this.span(begin, end));
     if (this.back) this.hole(box);
+  }
+
+  /** A line grows along a way. */
+  line(d, begin = 0, end = 1) {
+    const line = this.add("path", { d, class: "growing", pathLength: 1 });
+    this.run(line, { strokeDashoffset: [1, 0] }, this.span(begin, end));
   }
 
   /** The line of a copy grows towards its target, where nothing arrives yet. @param {Way | undefined} way */
   grow(way) {
     if (!way || this.left-- <= 0) return;
     if (this.back) this.run(way.node, { opacity: [0, 0] });
-    const line = this.add("path", { d: `M${way.points.join("L")}`, class: "growing", pathLength: 1 });
-    this.run(line, { strokeDashoffset: [1, 0] });
+    this.line(`M${way.points.join("L")}`);
   }
 
   /** What a candidate loses is drawn back to the left. @param {Box | null} spot */

@@ -13,7 +13,8 @@ export const PACES = [
   [320, 9],
 ];
 export const CLICK = 3;
-const BOUND = 4.5; // a step with more beats than this takes no longer than one with so many
+const BOUND = 4.5, // a step with more beats than this takes no longer than one with so many
+  LONG = 1.5; // with few, each of them has more time
 
 export class Motion {
   /** @param {Player} player */
@@ -38,7 +39,7 @@ export class Motion {
     this.stop();
     if (still.matches || !beats.length) return 0;
     const count = beats.length - 1;
-    this.begin(beats, PACES[pace][0] * Math.min(BOUND / count, 1), back);
+    this.begin(beats, PACES[pace][0] * Math.min(BOUND / count, LONG), back);
     this.turn(back ? count - 1 : 0);
     return this.each * count;
   }

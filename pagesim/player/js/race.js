@@ -64,7 +64,7 @@ export function verdict(runs, titles) {
     mean = (times) => [...times.values()].reduce((sum, time) => sum + time, 0) / all;
   if (ends.some(({ size }) => size < all)) return "Not all requests are finished here.";
   const gains = [
-    { times: axes.map(({ max }) => max), what: `all ${all} are`, how: "" },
+    { times: axes.map(({ max }) => max), what: `the last of ${all} is`, how: "" },
     { times: ends.map(mean), what: "a request is", how: ", on average" },
   ];
   for (const { times, what, how } of gains) {

@@ -46,15 +46,18 @@ export function drawTree(stage, state, owners, event, changed, view) {
         for (const paint of [color, pattern]) if (paint) under.rect(x, y + i * high, wide, high, "", paint, hit);
       });
       under.rect(x, y, wide, HIGH, hit ? `thin${mine.length ? "" : " waiting"}` : "absent", "transparent", hit);
-      const words =
-          wide < 7 * size
-            ? ""
-            : node.tokens
-                .slice(k * size, (k + 1) * size)
-                .map(label)
-                .join(" "),
+      const words = node.tokens.slice(k * size, (k + 1) * size).map(label),
         name = ids.join(" "),
-        [part, tiny] = layout.cut(words, wide - 8 * name.length - 16),
+        fit = (begin) =>
+          layout.cut(`${begin ? "\u2026 " : ""}${words.slice(begin).join(" ")}`, wide - 8 * name.length - 16),
+        whole = fit(0),
+        // What is too long begins where it differs from another block behind the same one.
+        like = rows.map((one) => one[k]).filter((one) => one && one !== node && one.above === above),
+        alike = Math.max(
+          0,
+          ...like.map((one) => words.findIndex((_, i) => one.tokens[k * size + i] !== node.tokens[k * size + i])),
+        ),
+        [part, tiny] = wide < 7 * size ? ["", ""] : whole[0].endsWith("\u2026") ? fit(alike) : whole,
         text = hit && part ? `${name}: ${part}` : part || short(name, 5);
       under.text(
         x + wide / 2,
