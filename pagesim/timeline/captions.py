@@ -14,12 +14,13 @@ from pagesim.timeline.captions_tier import scheduled
 from pagesim.timeline.captions_v1 import PARTS as V1
 from pagesim.timeline.events import Event, Scheduled
 from pagesim.timeline.facts import (
-    SAME,
+    NAMED,
     Facts,
     blocks,
     found_in,
     nulls,
     pick,
+    same,
     still_used,
     tokens,
     tokens_and_blocks,
@@ -68,7 +69,7 @@ def _placed(facts: Facts, verb: str) -> list[str]:
         return [f"{facts.who} {verb} {prompt}", *_hits(facts), *_taken(facts), shared]
     return [
         f"{facts.who} {verb}: {found_in(found, count, hits)}",
-        SAME,
+        same(hits),
         *_taken(facts),
         shared,
     ]
@@ -82,15 +83,19 @@ def _append(facts: Facts) -> list[str]:
     parts = [*nulls(facts), *_copies(facts), *_evicted(facts, f" by {who}")]
     if facts.fresh and count:
         full = facts.fresh[0] in [effect.block for effect in writes]
-        why = "its last block is full" if full else "slots are reserved for the next tokens"
-        parts.append(f"{who} takes {blocks(facts.fresh)} from {facts.origin}: {why}")
+        why = (
+            "the last one in its table is full" if full else "it reserves slots for the next tokens"
+        )
+        parts.append(f"{who} takes {blocks(facts.fresh)} from {facts.origin}, because {why}")
     elif facts.fresh:
         parts.append(f"{who} reserves {blocks(facts.fresh)} for the tokens to come")
     if count and not facts.of("copy") and not facts.of("take"):
         into = blocks(facts.ids("write"))
         parts.append(f"{who} writes {tokens(count)} into {into}, which had room")
     if promoted := facts.ids("cache"):
-        parts.append(f"{blocks(promoted)} became full and can now be found by content")
+        parts.append(
+            f"{blocks(promoted)} {pick(promoted, 'is', 'are')} now full and can be found by content"
+        )
     for before, effect in pairwise(facts.effects):
         if before.kind == "free" and effect.kind == "hit" and not effect.count:
             parts.append(
@@ -198,8 +203,8 @@ def _what_happened(facts: Facts) -> list[str]:
 def _copies(facts: Facts) -> list[str]:
     shared = "is shared by {} tables" if facts.who else "has {} owners"
     return [
-        f"block {effect.block} {shared.format(effect.owners)}: "
-        f"{facts.who or 'its writer'} copies it to {effect.to} before writing"
+        f"block {effect.block} {shared.format(effect.owners)}, so "
+        f"{facts.who or 'its writer'} copies it to block {effect.to} before it writes"
         for effect in facts.of("copy")
     ]
 
@@ -235,7 +240,8 @@ def _given_back(facts: Facts) -> list[str]:
     if len(returned) == 1:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")
     elif returned:
-        parts.append(f"{blocks(returned)} have no owner left: they return one by one in this order")
+        order = ", in this order" if len(returned) <= NAMED else ""
+        parts.append(f"{blocks(returned)} have no owner left and go back one by one{order}")
     return [*parts, *still_used(facts)]
 
 

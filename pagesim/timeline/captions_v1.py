@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from pagesim.timeline.facts import (
-    SAME,
     Facts,
     blocks,
     found_in,
     group_text,
     nulls,
     pick,
+    same,
     still_used,
     tokens,
     tokens_and_blocks,
@@ -34,7 +34,7 @@ def _placed(facts: Facts, verb: str) -> list[str]:
     if found and (hits := facts.ids("hit")):
         only = f", and only {computed} {pick(range(computed), 'is', 'are')} computed"
         parts = [f"{facts.who} {verb}: {found_in(found, count, hits)}{only if computed else ''}"]
-        parts.append(SAME)
+        parts.append(same(hits))
     if computed == facts.state.block_size and facts.of("hit"):
         parts.append(
             "the last block of a prompt is always computed, because the next token is sampled from "
@@ -91,7 +91,7 @@ def _grow(facts: Facts) -> list[str]:
         into = [effect.block for effect in writes if not facts.is_state(effect)]
         parts.append(f"{facts.who} writes {tokens(count)} into {blocks(into)}, which had room")
     elif count and taken[0] in [effect.block for effect in writes]:
-        parts[-1] += ", because its last block is full"
+        parts[-1] += ", because the last one in its table is full"
     parts += [
         f"the state in block {effect.block} covers the first {tokens(effect.first + effect.count)}"
         for effect in writes

@@ -11,12 +11,16 @@ LONG = 16
 """Letters: a title does not have longer names."""
 
 
+NAMED = 8
+"""More blocks than this are counted."""
+
+
 def blocks(ids: Iterable[int]) -> str:
     """'block 7', 'blocks 7, 2 and 5', or 'no block'."""
     words = [str(block_id) for block_id in ids]
     if len(words) < 2:
         return f"block {words[0]}" if words else "no block"
-    if len(words) > 8:
+    if len(words) > NAMED:
         return f"{len(words)} blocks ({', '.join(words[:3])} … {words[-1]})"
     return f"blocks {', '.join(words[:-1])} and {words[-1]}"
 
@@ -31,8 +35,10 @@ def tokens_and_blocks(count: int, needed: int) -> str:
     return f"{tokens(count)}, which need{'s' * (count == 1)} {counted(needed, 'block')}"
 
 
-SAME = "the same tokens stand there after the same prefix"
-"""Why blocks are found."""
+def same(hits: Collection[int]) -> str:
+    """Why blocks are found."""
+    these_hold = pick(hits, "this block holds", "these blocks hold")
+    return f"{these_hold} the same tokens after the same prefix"
 
 
 def found_in(found: int, count: int, hits: Collection[int]) -> str:

@@ -159,7 +159,7 @@ def test_buttons_keys_go_to_and_predict(player: Page) -> None:
     player.key("HOME")
     player.go(5)
     assert player.step == 5
-    assert "copies it to 3 before writing" in player.text(".ps-caption")
+    assert "copies it to block 3" in player.text(".ps-caption")
     player.click("first")
     player.click("predict")
     player.click("next")

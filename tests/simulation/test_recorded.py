@@ -141,7 +141,7 @@ def test_who_does_not_fit_is_told_so_once_and_waits() -> None:
     event = run[refused]
     assert event.subject == 2 and event.step == 1
     assert "it asks for 32 slots in a row" in event.caption
-    assert "16 slots are free, but no such row" in event.caption
+    assert "16 slots are free" in event.caption
     assert run.at(refused + 1).queues.waiting == ("r2",)
     (admitted,) = run.find(sequence=2, kind="take")
     # r1 is done after 4 iterations, and leaves its row.

@@ -108,10 +108,8 @@ class ContiguousPolicy:
     def why_refused(self, request: Request) -> str:
         """What it asks for, and what is free."""
         asked, free = self._sizing(request, self._max_model_len), self.pool - self._granted
-        return (
-            f"it asks for {asked} slots in a row because it may become that long; "
-            f"{free} slots are free, but no such row"
-        )
+        row = f"{free} slots are free, but not in one row" if free else "no slot is free"
+        return f"it asks for {asked} slots in a row because it may become that long; {row}"
 
     def usage(self, head_waits: bool) -> Slots:
         """What it was granted beyond what it asked is external, or wrongly internal."""
