@@ -31,7 +31,7 @@ from pagesim.player.cache_view import CacheView
 
 Theme = Literal["light", "dark"]
 
-OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
+OKABE_ITO, COLORS, color_of = colors.OKABE_ITO, colors.COLORS, colors.color_of
 INK, MUTED, PAPER, HELD = palette.INK, palette.MUTED, palette.PAPER, palette.HELD
 MARK = palette.MARK
 DARK, RC = palette.DARK, palette.RC
@@ -88,7 +88,7 @@ PARTS = {
 
 
 def pattern_of(index: int) -> str:
-    """The hatch that tells sequences of one colour apart: none for the first seven."""
+    """The hatch that tells sequences of one colour apart: none for the first ten."""
     return 3 * colors.pattern_of(index)
 
 

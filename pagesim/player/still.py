@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pagesim.journal.effects import Name
 from pagesim.journal.state import WINDOW
 from pagesim.player.cache_view import CacheView
-from pagesim.player.colors import OKABE_ITO, color_of, pattern_of
+from pagesim.player.colors import COLORS, color_of, pattern_of
 from pagesim.player.describe import name_text
 from pagesim.player.groups import Group
 from pagesim.player.sheet import BOLD, CROWD, HATCH, HELD, INK, PAPER, Look, Sheet
@@ -38,7 +38,7 @@ class Still:
         self.rows = next(iter(self.state.lists), None) in self.state.sorted_lists
         near = {cache.owner(name) for name in concerned}
         is_crowd = not self.rows and len(set(cache.places.values())) > MANY
-        self.near = (near if len(near) <= len(OKABE_ITO) else set()) if is_crowd else None
+        self.near = (near if len(near) <= len(COLORS) else set()) if is_crowd else None
 
     @property
     def in_full(self) -> bool:

@@ -100,7 +100,7 @@ def test_a_strip_is_as_full_as_it_has_tokens_and_shows_them(cache: State, figure
             patch
             for patch in rectangles(figure)
             if patch.get_linewidth() == 0
-            and fill(patch) in style.OKABE_ITO
+            and fill(patch) in style.COLORS
             and patch.get_x() == pytest.approx(cell.get_x())
             and inside(cell, patch.get_x() + 1, patch.get_y() + 1)
         ]
@@ -116,7 +116,7 @@ def test_a_cell_of_a_larger_pool_is_as_full_as_it_has_tokens(make_cache) -> None
     filled = [
         patch.get_height() / CELL_H
         for patch in rectangles(block_layout(snapshot))
-        if patch.get_linewidth() == 0 and patch.get_width() == 33 and fill(patch) in style.OKABE_ITO
+        if patch.get_linewidth() == 0 and patch.get_width() == 33 and fill(patch) in style.COLORS
     ]
     assert sorted(filled) == pytest.approx(sorted(count / 4 for count in view.fill.values()))
 

@@ -47,7 +47,7 @@ def test_the_image_carries_its_alt_text_escaped(cache: State) -> None:
 
 def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
     figure, sheet = blank(360, 60)
-    for place, color in enumerate((*style.OKABE_ITO, *style.DARK)):
+    for place, color in enumerate((*style.COLORS, *style.DARK)):
         box = style.Box(30 * place, 0, 30, 60)
         sheet.rectangle(box, fill=color, edge=None)
         sheet.write(*box.center, str(place), color=style.ink_on(color))
@@ -56,8 +56,8 @@ def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None
     assert turned == {light.lower(): dark for light, dark in style.DARK.items()}
     body = svg.split("</style>")[1]
     fills = re.findall(r"fill: (#[0-9a-f]{6})", body)
-    rectangles, inks = fills[:-13], fills[-13:]
-    assert len(rectangles) == 1 + 13 and len(set(rectangles)) == 13  # the sheet is one of them
+    rectangles, inks = fills[:-16], fills[-16:]
+    assert len(rectangles) == 1 + 16 and len(set(rectangles)) == 16  # the sheet is one of them
     for fill, ink in zip(rectangles[1:], inks, strict=True):
         for colors in ((fill, ink), (turned.get(fill, fill), turned.get(ink, ink))):
             assert style.contrast(*colors) > 4.5, (fill, ink, colors)

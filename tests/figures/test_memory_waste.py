@@ -43,7 +43,7 @@ def tops(figure: Figure) -> list[float]:
 def test_the_parts_are_those_of_the_log_and_differ_in_colour_pattern_and_grey() -> None:
     assert tuple(style.PARTS) == waste.CACHED_PARTS
     looks = list(style.PARTS.values())
-    assert {look.color for look in looks} < {*style.OKABE_ITO, style.PAPER}
+    assert {look.color for look in looks} < {*style.COLORS, style.PAPER}
     assert len({look.color for look in looks}) == len(looks)
     assert len({look.hatch for look in looks}) == len(looks) - 1
     for one, other in itertools.pairwise(looks):

@@ -49,7 +49,7 @@ def test_where_no_label_fits_patterns_tell_equal_colours_apart(make_cache) -> No
     assert hatches(make_cache(40, 8, 512)) == []
     many = make_cache(20, 60, 4096)
     small = hatches(many)
-    assert small == [style.pattern_of(7)] * 7 + [style.pattern_of(14)] * 6
+    assert small == [style.pattern_of(10)] * 10
     assert len(image_bytes(block_layout(many), ".svg")) < 400_000
 
 

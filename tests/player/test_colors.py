@@ -64,12 +64,12 @@ def test_four_sequences_have_four_colours_whatever_their_numbers(node: Any) -> N
     assert [picture.color(name) for name in picture.tables] == list(colors.OKABE_ITO[:4])
 
 
-def test_beyond_seven_a_pattern_tells_them_apart(node: Any) -> None:
-    run, _ = come_and_go(16)
+def test_beyond_ten_a_pattern_tells_them_apart(node: Any) -> None:
+    run, _ = come_and_go(22)
     played = looks(node, run)
-    assert len(set(played.values())) == 16
+    assert len(set(played.values())) == 22
     rounds = [pattern for _, pattern in played.values()]
-    assert rounds == [None] * 7 + ["url(#ps-round-1)"] * 7 + ["url(#ps-round-2)"] * 2
+    assert rounds == [None] * 10 + ["url(#ps-round-1)"] * 10 + ["url(#ps-round-2)"] * 2
     text = static_svg.static_svg(file.header(run), file.state_as_dict(run.at(-1)), "x")
     assert 'id="p1"' in text and text.count('fill="url(#p1)"') == 1
     assert 'id="p2"' in text and 'id="p3"' not in text
@@ -92,8 +92,8 @@ def test_a_part_of_a_run_has_the_colours_of_the_whole(node: Any, caching: bool) 
 
 def test_python_and_the_player_have_one_palette(node: Any) -> None:
     palette, patterns = node("return [player.COLORS, player.PATTERNS];")
-    assert tuple(palette) == style.OKABE_ITO == colors.OKABE_ITO
+    assert tuple(palette) == style.COLORS == colors.COLORS
     lines = [sheet.LINES.get(sign, "") for sign in colors.PATTERNS]
     assert patterns == lines
-    drawn = [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)]
+    drawn = [re.sub(r"(.)\1\1", r"\1", style.pattern_of(10 * n)) for n in range(6)]
     assert drawn == list(colors.PATTERNS)

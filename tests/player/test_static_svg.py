@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pagesim.player.cache_view import CacheView
-from pagesim.player.colors import OKABE_ITO as COLORS
+from pagesim.player.colors import COLORS
 from pagesim.player.describe import describe
 from pagesim.player.sheet import CROWD
 from pagesim.player.static_svg import static_svg
@@ -113,7 +113,7 @@ def test_contiguous_memory_is_a_strip() -> None:
 def test_of_many_sequences_only_those_of_the_step_have_colours() -> None:
     run = crowd()
     root = ElementTree.fromstring(still_picture(run.annotate(opens=40)))
-    fills = {COLORS[place % 7]: 0 for place in range(40)}
+    fills = {COLORS[place % 10]: 0 for place in range(40)}
     swatch = "h11v13h-11z"
     for node in root.iter(f"{SVG}path"):
         if (fill := node.get("fill")) in fills:
@@ -122,7 +122,7 @@ def test_of_many_sequences_only_those_of_the_step_have_colours() -> None:
     own = 2 * len(
         table.block_ids
     )  # in the pool, and in the table, which is drawn though it is late
-    assert fills == {color: own * (color == COLORS[39 % 7]) for color in fills}
+    assert fills == {color: own * (color == COLORS[39 % 10]) for color in fills}
     assert paths(root, fill=CROWD) > len(run.at(40).tables) and "s39" in texts(root)
     few = ElementTree.fromstring(still_picture(run[:20]))
     assert paths(few, fill=CROWD) == 0, "twenty are told apart"

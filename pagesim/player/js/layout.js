@@ -288,7 +288,7 @@ export function plan(run, width = WIDE, linked = false, other = run, asked = fal
   const found =
       (contiguous && stretch(wanted)) || ((full || several || film) && !per && strips(wanted)) || boxes(wanted),
     isCrowded = greatest((one) => one.places.size) > 7 && !several,
-    // Where colours come again, a name says more than a number, and there is room for one of them.
+    // Where colours are many, a name says more than a number, and there is room for one of them.
     cell = isCrowded && found.h < 26 && found.detail === 1 ? { ...found, detail: 0 } : found;
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
     { before } = cell;

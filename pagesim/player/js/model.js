@@ -7,8 +7,11 @@ import { programsOf } from "./programs.js";
 import { isCount, isName, message } from "./read.js";
 import { CACHED, COMPUTED, State } from "./state.js";
 
-// Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
-export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
+// The palette, on whose last three text is white, and the patterns of further rounds in squares of 5: colors.py.
+// prettier-ignore
+export const COLORS = [
+  "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#AADD88", "#0072B2", "#8B5A2B", "#6F4FE8",
+];
 export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const FEW = 5; // chains of cached blocks that are shown at once
 const HELD = [CACHED, CACHED | COMPUTED]; // flags of a block whose content is kept
@@ -162,13 +165,13 @@ export class Run {
   /** How a sequence is painted: its colour, the pattern of its round or null, the ink on it. */
   look(name) {
     const place = this.places.get(this.groups.owner(name)) ?? 0,
-      round = Math.floor(place / COLORS.length) % PATTERNS.length;
-    const color = COLORS[place % COLORS.length];
+      round = Math.floor(place / COLORS.length) % PATTERNS.length,
+      nth = place % COLORS.length;
     return {
       place,
-      color,
+      color: COLORS[nth],
       pattern: round ? `url(#ps-round-${round})` : null,
-      ink: round ? "halo" : color === COLORS.at(-1) ? "light" : "dark", // on a pattern words need a ground
+      ink: round ? "halo" : nth > 6 ? "light" : "dark", // on a pattern words need a ground
     };
   }
 

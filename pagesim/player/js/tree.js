@@ -52,12 +52,12 @@ export function drawTree(stage, state, owners, event, changed, view) {
           layout.cut(`${begin ? "\u2026 " : ""}${words.slice(begin).join(" ")}`, wide - 8 * name.length - 16),
         whole = fit(0),
         // What is too long begins where it differs from another block behind the same one.
-        like = rows.map((one) => one[k]).filter((one) => one && one !== node && one.above === above),
-        alike = Math.max(
-          0,
-          ...like.map((one) => words.findIndex((_, i) => one.tokens[k * size + i] !== node.tokens[k * size + i])),
+        alike = rows.map((one) =>
+          one[k]?.above === above
+            ? words.findIndex((_, i) => one[k].tokens[k * size + i] !== node.tokens[k * size + i])
+            : 0,
         ),
-        [part, tiny] = wide < 7 * size ? ["", ""] : whole[0].endsWith("\u2026") ? fit(alike) : whole,
+        [part, tiny] = wide < 7 * size ? ["", ""] : whole[0].endsWith("\u2026") ? fit(Math.max(...alike, 0)) : whole,
         text = hit && part ? `${name}: ${part}` : part || short(name, 5);
       under.text(
         x + wide / 2,
