@@ -7,7 +7,7 @@ MUTED = "#595959"
 PAPER = "#FFFFFF"
 HELD = "#D9D9D9"
 PANEL = "#F1F1EF"
-MARK = "#B3005E"  # what to look at: the player's frames, arrows and cursor
+MARK = "#B3005E"  # what to look at: the frames and arrows of a step, as in the player
 # On a dark page the neutral colours change, and the palette stays.
 DARK = {
     INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47", PANEL: "#22262C",

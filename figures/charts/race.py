@@ -139,7 +139,7 @@ def _draw(sheet: Sheet, side: Side, x: float, y: float, moment: float, end: floa
     for value in page.ticks(end, 4):
         sheet.line([across(value)] * 2, [y, y + 3])
         sheet.write(across(value), y + 9, f"{value:g} s")
-    sheet.line([across(moment)] * 2, [top - 2, y], color=style.MARK, width=1.6)
+    sheet.line([across(moment)] * 2, [top - 2, y], color=style.INK, width=1.6)
 
 
 def _memory(sheet: Sheet, side: Side, x: float, y: float, state: State) -> None:
