@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 INTERRUPTED = 130
 """The exit code that a shell reports for a program ended by Ctrl-C."""
@@ -27,7 +28,7 @@ def started() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _leave(*_: object) -> None:
+def _leave(number: int, frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 

@@ -66,7 +66,7 @@ def check_pool_size(num_blocks: int) -> None:
         )
 
 
-def request_name(request_id: object) -> Name:
+def request_name(request_id: Hashable) -> Name:
     """The name of a request in a timeline: its id, or the id as text."""
     return request_id if is_name(request_id) else show(request_id)
 
