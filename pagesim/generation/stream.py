@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pagesim.generation.vocabulary import Vocabulary
-from pagesim.progress import Progress
+from pagesim.simulation.progress import Progress
 
 if TYPE_CHECKING:
     from pagesim.generation.engine import Answer, Engine
