@@ -191,10 +191,7 @@ class Journal:
         self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = fx.BACK
     ) -> None:
         """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
-        if source is not None:
-            self.note((fx.LEAVE, source, *who))
-        if target is not None:
-            self.note((fx.ENTER, target, *who, place))
+        self.note_all(fx.moves, who, source, target, place)
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -245,6 +242,11 @@ class Journal:
             self._closed.append((kind, subject, rows, None, None))
         else:
             self.recorder.event(kind, subject, rows, None, None)
+
+    def decided(self, kind: str, subject: Hashable) -> None:
+        """:meth:`close` a part of a recorded call that is an event of its own; else nothing."""
+        if self.recording:
+            self.close(kind, subject)
 
     def fail(self, called: str, subject: Hashable, error: BaseException) -> None:
         """A call raised and was undone: record only that it failed."""
