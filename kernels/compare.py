@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pagesim.kernels import reference
 from pagesim.kernels.reference import Given
 from pagesim.kernels.runtime import checks, fallback
-from pagesim.kernels.runtime.inputs import Call, Options, PagedInputs
+from pagesim.kernels.runtime.inputs import Call, Options, PagedInputs, Plan
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -43,7 +43,7 @@ def assert_matches_reference(
     partition_size: int | None = None,
     num_partitions: int | None = None,
     return_lse: bool = False,
-    plan: object = None,
+    plan: Plan | None = None,
 ) -> float:
     """Check `out` against `reference.online_softmax_attention` of the same arguments.
 

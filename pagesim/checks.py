@@ -17,12 +17,15 @@ from pagesim.errors import UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 ONLY_INT = frozenset({int})
+Hint = type | UnionType
+"""What an annotation is when it is looked at."""
 RAW = (AttributeError, IndexError, KeyError, TypeError)
 """What Python raises where a value is not what the code takes it for."""
 
 
-def check_int(name: str, value: object, minimum: int) -> int:
+def check_int(name: str, value: int | None, minimum: int) -> int:
     """``value`` if it is an int of at least ``minimum``; TypeError or UsageError if not."""
     if type(value) is not int:
         raise TypeError(f"{name} must be an int, not {value!r} ({type(value).__name__})")
@@ -44,7 +47,7 @@ def check_a(name: str, value: object, kind: type) -> None:
         raise TypeError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 
-def check_bool(name: str, value: object, *others: object) -> Any:
+def check_bool(name: str, value: T, *others: T) -> T:
     """``value`` if it is True or False, or one of ``others``; TypeError if not."""
     if not isinstance(value, bool) and all(value is not other for other in others):
         words = " or ".join(map(str, (True, False, *others)))
@@ -52,7 +55,7 @@ def check_bool(name: str, value: object, *others: object) -> Any:
     return value
 
 
-def check_number(name: str, value: object) -> float:
+def check_number(name: str, value: float | None) -> float:
     """``value`` if it is an int or a float; TypeError if not, UsageError if it is NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r}")
@@ -61,14 +64,14 @@ def check_number(name: str, value: object) -> float:
     return value
 
 
-def check_fraction(name: str, value: object) -> Any:
+def check_fraction(name: str, value: float) -> float:
     """:func:`check_number`, and UsageError unless it is between 0 and 1."""
     if not 0.0 <= check_number(name, value) <= 1.0:
         raise UsageError(f"{name} must be between 0 and 1, not {value}")
     return value
 
 
-def check_choice(name: str, value: object, known: tuple[str | None, ...]) -> str | None:
+def check_choice(name: str, value: str | None, known: tuple[str | None, ...]) -> str | None:
     """``value`` if it is one of those ``known``; UsageError if not."""
     if not isinstance(value, str | None) or value not in known:
         *first, last = [repr(each) for each in known]
@@ -76,7 +79,7 @@ def check_choice(name: str, value: object, known: tuple[str | None, ...]) -> str
     return value
 
 
-def check_time(name: str, value: object) -> float:
+def check_time(name: str, value: float) -> float:
     """``value`` if it is a number other than NaN; TypeError or UsageError if not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r} ({type(value).__name__})")
@@ -96,7 +99,7 @@ def as_json(name: str, value: object) -> Any:
         ) from error
 
 
-def check_token_ids(name: str, token_ids: object) -> list[int]:
+def check_token_ids(name: str, token_ids: int | Iterable[int]) -> list[int]:
     """A list with the tokens of ``token_ids``; TypeError unless each is an int.
 
     A NumPy array or a tensor is accepted by way of its ``tolist()``.
@@ -236,7 +239,7 @@ def explain(
     return error
 
 
-def misfit(name: str, value: object, hint: object) -> str | None:
+def misfit(name: str, value: object, hint: Hint) -> str | None:
     """What is wrong with ``value``, or with one of its members; None if it is of type ``hint``."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     fitting = [kind for kind in kinds if _is_a(value, kind)]
@@ -246,7 +249,7 @@ def misfit(name: str, value: object, hint: object) -> str | None:
     return None if None in wrongs else wrongs[0]
 
 
-def _is_a(value: object, kind: object) -> bool:
+def _is_a(value: object, kind: Hint) -> bool:
     kind = get_origin(kind) or kind
     if kind is Any or kind is None:
         return kind is Any or value is None
@@ -259,7 +262,7 @@ def _is_a(value: object, kind: object) -> bool:
     return isinstance(value, kind) or (hasattr(value, "tolist") and issubclass(kind, Iterable))
 
 
-def _misfit_inside(name: str, value: object, kind: object) -> str | None:
+def _misfit_inside(name: str, value: object, kind: Hint) -> str | None:
     inner: tuple[Any, ...] = get_args(kind)
     members: Iterable[tuple[str, Any, Any]] = ()
     if is_dataclass(value) and value is not kind:

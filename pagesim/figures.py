@@ -16,9 +16,9 @@ on in `sheet`. `pictures` lists the gallery, `book` has the pictures that explai
 a GIF of a run.
 """
 
-from pagesim import folders
+from pagesim import starting
 
-__path__ = folders.beside(__file__)
+__path__ = starting.beside(__file__)
 
 from pagesim.figures.charts.access_map import access_map
 from pagesim.figures.charts.batch_size import batch_size

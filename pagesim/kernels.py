@@ -16,9 +16,9 @@ import contextlib
 from importlib import import_module
 from typing import Any
 
-from pagesim import folders
+from pagesim import starting
 
-__path__ = folders.beside(__file__)
+__path__ = starting.beside(__file__)
 
 from pagesim.kernels.runtime import mode
 

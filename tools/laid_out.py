@@ -1,6 +1,6 @@
 """Runs a tool on the packages as a wheel lays them out: ``python -m tools.laid_out mypy``.
 
-In a clone `kernels` and `figures` stand beside `pagesim` (see `pagesim.folders`), which Python
+In a clone `kernels` and `figures` stand beside `pagesim` (see `pagesim.starting`), which Python
 follows and a tool that only reads files does not. So the files are copied to build/laid_out, those
 that changed, and the tool's findings are printed with the paths of the clone.
 """

@@ -102,7 +102,7 @@ def _run(kind: str, code: str, space: dict[str, Any]) -> str:
 
 
 def _command(line: str) -> None:
-    from pagesim import cli
+    from pagesim.commands import cli
 
     name, *arguments = shlex.split(line, comments=True)
     assert name == "pagesim", line

@@ -215,7 +215,7 @@ def in_blocks(words: Sequence[str], size: int) -> list[Sequence[str]]:
     return [words[begin : begin + size] for begin in range(0, len(words), size)]
 
 
-def listed(items: Iterable[object]) -> str:
+def listed(items: Iterable[int | str]) -> str:
     """Several things in a sentence."""
     *most, last = [str(item) for item in items]
     return f"{', '.join(most)} and {last}" if most else last

@@ -9,6 +9,7 @@ from pagesim.figures.page import wrapped
 from pagesim.figures.sheet import blank
 from pagesim.figures.sources import cannot
 from pagesim.figures.style import MARGIN, Picture
+from pagesim.journal.effects import Name
 
 LINE, GAP, TITLE = 13.0, 16.0, 24.0
 
@@ -57,6 +58,6 @@ def _heads(source: Decision) -> list[str]:
     return [f"{name}:" for name in source.after]
 
 
-def _listed(names: tuple[object, ...]) -> str:
+def _listed(names: tuple[Name, ...]) -> str:
     few = ", ".join(map(str, names[:12])) or "none"
     return f"{few} and {len(names) - 12} more" if len(names) > 12 else few

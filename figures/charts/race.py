@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
 from pagesim.figures.sheet import Sheet
-from pagesim.figures.sources import Source, runs, serve
+from pagesim.figures.sources import Run, Source, runs, serve
 from pagesim.figures.style import Box, Picture
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State
@@ -111,7 +111,7 @@ def race(
     return figure, " ".join([said, words, how, *notes])
 
 
-def _side(name: str, run: object) -> Side:
+def _side(name: str, run: Run) -> Side:
     timeline = run.timeline if isinstance(run, Simulation) else run
     if not isinstance(timeline, Timeline) or not timeline.notes.clock:
         raise UsageError(f"{name!r} has no clock: give a simulation with record=True")

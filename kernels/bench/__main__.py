@@ -139,7 +139,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, bool]:
         work()
     torch.cuda.synchronize()
     graph: Any = torch.cuda.CUDAGraph()
-    run: Callable[[], object] = work
+    run = work
     try:
         with torch.cuda.graph(graph):
             work()

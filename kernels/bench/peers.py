@@ -27,7 +27,7 @@ class Peer:
     """run: the attention, returns [B, Hq, D]; gather: what must precede it, timed separately."""
 
     run: Callable[[], Tensor]
-    gather: Callable[[], object] | None = None
+    gather: Callable[[], list[Tensor]] | None = None
 
 
 def ours(kernel: Callable[..., Any], inputs: Inputs) -> Peer:

@@ -20,7 +20,7 @@ class Case:
 
     kernel: str
     label: str
-    call: Callable[[], object]
+    call: Callable[[], torch.Tensor | None]
     fp8: bool = False
     per_token: float | None = None
 
@@ -36,7 +36,7 @@ def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any)
     cache_dtype = options.pop("cache", dtype)
     scaled, alibi, apart = (options.pop(name, False) for name in ("scaled", "alibi", "apart"))
 
-    def call() -> object:
+    def call() -> None:
         q = torch.zeros(4, heads, head_dim, dtype=getattr(torch, dtype))
         size = (16, block_size, kv_heads, head_dim)
         cache = torch.zeros(size, dtype=getattr(torch, cache_dtype))
@@ -54,26 +54,26 @@ def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any)
         if alibi:
             tensors["alibi_slopes"] = torch.ones(heads)
         launch = getattr(kernels, kernel)
-        return launch(q, *new, cache, values, tables, *more, lens, **tensors, **options)
+        launch(q, *new, cache, values, tables, *more, lens, **tensors, **options)
 
     return Case(kernel, label, call, fp8="float8" in cache_dtype)
 
 
 def _cache_write(label: str, dtype: str, head_dim: int, cache: str = "") -> Case:
-    def call() -> object:
+    def call() -> None:
         key = torch.zeros(4, 8, head_dim, dtype=getattr(torch, dtype))
         pages = torch.zeros(4, 16, 8, head_dim, dtype=getattr(torch, cache or dtype))
         scales = {name: torch.ones(8) for name in ("k_scale", "v_scale")} if cache else {}
         slots = torch.arange(4)
-        return kernels.reshape_and_cache(key, key, pages, pages.clone(), slots, **scales)
+        kernels.reshape_and_cache(key, key, pages, pages.clone(), slots, **scales)
 
     return Case("reshape_and_cache", label, call, fp8=bool(cache))
 
 
 def _copy(label: str, dtype: str) -> Case:
-    def call() -> object:
+    def call() -> None:
         caches = [torch.zeros(4, 16, 8, 128, dtype=getattr(torch, dtype)) for _ in range(4)]
-        return kernels.copy_blocks(caches[:2], caches[2:], torch.tensor([[0, 1]]))
+        kernels.copy_blocks(caches[:2], caches[2:], torch.tensor([[0, 1]]))
 
     return Case("copy_blocks", label, call)
 

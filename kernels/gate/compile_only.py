@@ -21,6 +21,7 @@ from pagesim.kernels.attention import configs
 from pagesim.kernels.runtime import mode
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from triton.backends.compiler import GPUTarget
 
 
@@ -30,7 +31,7 @@ Launch = tuple[str, Any, dict[str, Any]]
 """A kernel's name, what became of it, and its constants."""
 
 
-def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list[Launch]:
+def compiled(name: str, target: "GPUTarget", call: "Callable[[], Tensor | None]") -> list[Launch]:
     """Run `call`; (kernel name, compiled kernel, its constants) for each launch in it.
 
     name: as `kernels.attention.configs` spells the chip; target: triton's GPUTarget. What `call`

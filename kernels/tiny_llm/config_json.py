@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ GEMMA3 = {
     "query_pre_attn_scalar": 256, "tie_word_embeddings": True,
     "rope_theta": 1e6, "rope_local_base_freq": 1e4, "sliding_window_pattern": 6,
 }  # fmt: skip
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+"""What JSON can hold."""
 Words = Mapping[str, Any]
 """An object of JSON as it was read: none of its values has been checked."""
 
@@ -62,7 +64,7 @@ def plain_file(path: Path) -> Iterator[None]:
         raise CheckpointError(f"{path}: {problem.strerror or problem}") from problem
 
 
-def quoted(value: object) -> str:
+def quoted(value: Json) -> str:
     """Return a value of a file, shortened for a message."""
     try:
         text = repr(value)
@@ -124,7 +126,7 @@ def parse_config(given: Words) -> Config:
     )
 
 
-def _check(right: bool, key: str, words: str, value: object) -> None:
+def _check(right: bool, key: str, words: str, value: Json) -> None:
     if not right:
         raise CheckpointError(f"{key} must {words}, not {quoted(value)}")
 
@@ -151,7 +153,7 @@ def _positive(given: Words, key: str, default: float | None = None) -> float:
     return float(value)
 
 
-def _known(key: str, value: object, known: tuple[str, ...]) -> str:
+def _known(key: str, value: Json, known: tuple[str, ...]) -> str:
     if value not in known:
         raise CheckpointError(f"{key} {quoted(value)} is not supported, only {', '.join(known)}")
     return str(value)

@@ -139,13 +139,17 @@ def _witness_kernel(count_ptr, x_ptr, out_ptr, WIDTH: tl.constexpr):
     tl.atomic_add(out_ptr + 2 * WIDTH, 1.0)
 
 
+Noted = tuple[str | int | tuple[int, ...] | list[int] | None, ...]
+"""A launch, or an access: what it is and where."""
+
+
 class _Witness:
     """Records the witness kernel's accesses: kind, program, offset of each byte range, size."""
 
     def __init__(self, **tensors: torch.Tensor) -> None:
         self.starts = {tensor.data_ptr(): name for name, tensor in tensors.items()}
         self.index: tuple[int, int, int] | None = None
-        self.seen: list[object] = []
+        self.seen: list[Noted] = []
 
     def launch(self, kernel: str, arguments: Arguments, callers: Arguments) -> None:
         names = [self.starts[a.data_ptr()] for a in arguments.values() if hasattr(a, "data_ptr")]
@@ -173,7 +177,7 @@ def _misunderstanding() -> str | None:
             _witness_kernel[(2,)](count, x, out, WIDTH=4)
     except Exception as error:  # private names may be gone, or be called differently
         return f"{type(error).__name__}: {error}"
-    expected: list[object] = [("_witness_kernel", "count", "x", "out")]
+    expected: list[Noted] = [("_witness_kernel", "count", "x", "out")]
     for number in (0, 1):
         index = (number, 0, 0)
         expected += [

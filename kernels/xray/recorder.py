@@ -86,7 +86,7 @@ def _bytes(tensor: torch.Tensor) -> tuple[int, ...]:
     return tuple(step * tensor.element_size() for step in tensor.stride())
 
 
-def _view(tensor: torch.Tensor) -> tuple[object, ...]:
+def _view(tensor: torch.Tensor) -> tuple[int, torch.Size, tuple[int, ...], torch.dtype]:
     return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 

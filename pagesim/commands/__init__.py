@@ -1,4 +1,5 @@
 """The commands of `pagesim`, one file each; each imports what it needs when it runs.
 
-``common`` is what they share, and ``findings`` is what ``doctor`` looks for.
+``cli`` puts them together, and is what a shell starts. ``common`` is what they share, and
+``findings`` is what ``doctor`` looks for.
 """

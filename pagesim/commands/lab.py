@@ -56,7 +56,7 @@ def lay_out(folder: Path) -> list[Path]:
     """Write those notebooks of the course that are missing; which ones these are."""
     from pagesim.exercises import notebooks
     from pagesim.files import replacing
-    from pagesim.folders import beside
+    from pagesim.starting import beside
 
     (source,) = map(Path, beside(str(CONFIG.parents[1] / "notebooks.py")))
     chapters = {folder / path.name: path.read_bytes() for path in sorted(source.glob("*.ipynb"))}

@@ -42,7 +42,7 @@ class Described:
         return replace(self, tokens=count)
 
 
-def described(name: str, given: object) -> Described:
+def described(name: str, given: int | str) -> Described:
     """Read a description. UsageError or TypeError names the request and what is wrong with it."""
     if not is_name(name):
         raise UsageError(f"a request's name must be text that a file can hold, not {show(name)}")

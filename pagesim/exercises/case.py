@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 Function = Callable[..., Any]
 """An answer: it may return anything, for all that is known before it is called."""
+Value: TypeAlias = object
+"""What one returns, a student's or the oracle's: to be looked at before it is relied on."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Function, Wrong
+from pagesim.exercises.case import Case, Function, Value, Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import LEFT_IN, NOT_WRITTEN, has_code
 from pagesim.exercises.values import (
@@ -163,13 +163,13 @@ class Exercise:
         names = inspect.signature(reference).parameters
         return ", ".join(f"{n} = {shown(v, 120)}" for n, v in zip(names, case.args, strict=False))
 
-    def _same(self, yours: object, expected: object) -> bool:
+    def _same(self, yours: Value, expected: Value) -> bool:
         try:
             return bool(self.same(yours, expected))
         except Exception:  # a value of another shape or type may do anything
             return False
 
-    def _why(self, case: Case, yours: object, expected: object) -> str:
+    def _why(self, case: Case, yours: Value, expected: Value) -> str:
         nan = has_nan(yours) and not has_nan(expected)
         prefix = "Your result contains NaN. " if nan else ""
         if kind := wrong_type(yours, expected):

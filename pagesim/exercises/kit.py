@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.errors import UsageError as UsageError
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Goal as Goal
+from pagesim.exercises.case import Value as Value
 from pagesim.exercises.values import close as close
 from pagesim.exercises.values import has_nan as has_nan
 from pagesim.player.describe import counted as counted

@@ -97,7 +97,7 @@ def launched(launcher: Function, **arguments: Any) -> Any:
         return None
 
 
-def jitted(kernel: object) -> Any:
+def jitted(kernel: Function) -> Any:
     """The kernel; TypeError if a student has lost the line above it."""
     if not hasattr(kernel, "__getitem__"):
         raise TypeError("there is no @triton.jit above it, so it cannot be launched")

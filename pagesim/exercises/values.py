@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pagesim.exercises.case import Goal
+from pagesim.exercises.case import Goal, Value
 
 SHOWN = 300
 """Characters of an answer that a student reads."""
@@ -21,7 +21,7 @@ Same = Callable[[Any, Any], bool]
 """Whether a student's value is as good as the right one."""
 
 
-def plain(value: object) -> Any:
+def plain(value: Value) -> Any:
     """The value in Python's own types: arrays and tensors become lists, NumPy's numbers ours."""
     if type(value) in PLAIN:  # most values, at no cost
         return value
@@ -40,12 +40,12 @@ def plain(value: object) -> Any:
     return value
 
 
-def _key(key: object) -> Any:
+def _key(key: Value) -> Any:
     """The same for what must stay hashable."""
     return key.tolist() if hasattr(key, "tolist") else key
 
 
-def is_data(value: object) -> bool:
+def is_data(value: Value) -> bool:
     """Whether a plain value holds nothing but numbers, strings and None."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
@@ -54,7 +54,7 @@ def is_data(value: object) -> bool:
     return value is None or isinstance(value, int | float | str)
 
 
-def equal_values(yours: object, expected: object) -> bool:
+def equal_values(yours: Value, expected: Value) -> bool:
     """Whether the two are the same numbers in the same order, exactly; a `Goal` says it itself."""
     if isinstance(expected, Goal):
         return expected.accepts is not None and expected.accepts(plain(yours))
@@ -86,12 +86,12 @@ def _same(yours: Any, expected: Any, near: Same) -> bool:
     return near(yours, expected)
 
 
-def _fits(yours: object, expected: object) -> bool:
+def _fits(yours: Value, expected: Value) -> bool:
     """Whether the type is the one asked for; an int is welcome where a float is."""
     return type(yours) is type(expected) or (type(yours) is int and type(expected) is float)
 
 
-def wrong_type(yours: object, expected: object) -> str:
+def wrong_type(yours: Value, expected: Value) -> str:
     """One sentence if the answer is not of the kind that was asked for, else nothing."""
     asked = expected.like if isinstance(expected, Goal) else expected
     given = plain(yours)
@@ -115,13 +115,13 @@ def _wrong_type(yours: Any, expected: Any, where: str, inside: bool = False) -> 
     return ""
 
 
-def kind(value: object) -> str:
+def kind(value: Value) -> str:
     """A value's type in words."""
     name = type(value).__name__
     return KINDS.get(type(value), f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}")
 
 
-def has_nan(value: object) -> bool:
+def has_nan(value: Value) -> bool:
     """Whether a NaN is anywhere in it."""
     value = plain(value)
     if isinstance(value, dict):
@@ -131,7 +131,7 @@ def has_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def difference(yours: object, expected: object) -> str:
+def difference(yours: Value, expected: Value) -> str:
     """Where two lists differ first, in one sentence: for those too long to be read.
 
     Nothing where a `Goal` is asked for: what it is like is not what it is.
@@ -153,7 +153,7 @@ def difference(yours: object, expected: object) -> str:
     return f"The first difference is at {place}: yours is {shown(a, 80)}, right is {shown(b, 80)}."
 
 
-def shown_apart(yours: object, expected: object) -> tuple[str, str]:
+def shown_apart(yours: Value, expected: Value) -> tuple[str, str]:
     """Both as a student reads them; if they begin alike, from the element on that differs."""
     a, b = plain(yours), plain(expected)
     if shown(yours) == shown(expected) and isinstance(a, list) and isinstance(b, list):
@@ -162,7 +162,7 @@ def shown_apart(yours: object, expected: object) -> tuple[str, str]:
     return shown(yours), shown(expected)
 
 
-def shown(value: object, limit: int = SHOWN) -> str:
+def shown(value: Value, limit: int = SHOWN) -> str:
     """A value as a student reads it, at most ``limit`` characters."""
     if isinstance(value, Goal):
         return value.words

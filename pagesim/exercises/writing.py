@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Function, Goal, Wrong
+from pagesim.exercises.case import Case, Function, Goal, Value, Wrong
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import call_plainly
 from pagesim.exercises.page import Listed, malformed, read
@@ -127,7 +127,7 @@ class _Written:
             return replace(right, accepts=lambda yours: not self.why(Case(args), yours, right))
         return right
 
-    def why(self, case: Case, yours: object, right: object) -> str:
+    def why(self, case: Case, yours: Value, right: Value) -> str:
         return str(self.asked("why", case.args, yours=plain(yours), right=right, tag=case.tag))
 
     def play(self, case: Case) -> Any:
@@ -136,7 +136,7 @@ class _Written:
         _, played = self.functions["oracle"](*case.args, record=True)
         return getattr(played, "run", played)
 
-    def replay(self, function: Function, case: Case, yours: object) -> Any:
+    def replay(self, function: Function, case: Case, yours: Value) -> Any:
         return self.asked("replay", case.args, yours=yours, function=function)
 
     def case_of(self, *args: object) -> Case | None:

@@ -224,8 +224,9 @@ class History:
     def share(self, name: str) -> float:
         """A setting that is a fraction; 0 if the run does not have it."""
         value = self.settings.get(name)
-        is_one = isinstance(value, int | float) and 0 <= value <= 1
-        return float(value) if is_one and not isinstance(value, bool) else 0.0  # type: ignore[arg-type]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return 0.0
+        return float(value) if 0 <= value <= 1 else 0.0
 
     def blocks(self, num_tokens: int) -> int | None:
         """How many blocks so many tokens need; None if that depends on windows or groups."""

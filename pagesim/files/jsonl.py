@@ -4,6 +4,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
@@ -20,6 +21,13 @@ JsonObject = dict[str, Any]
 
 Lines = Iterator[tuple[int, bytes]]
 """The lines of a file with their numbers, from 1."""
+
+
+def finite(value: Json) -> float | None:
+    """The value if it is a number, but neither infinite nor NaN; else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return float(value)
 
 
 def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, JsonObject]]:

@@ -116,7 +116,7 @@ def engine_on_pages(
     return (engine or cast("type[E]", Engine))(model, server, memory, backend)
 
 
-def _check_kind(name: str, value: object, *kinds: type) -> None:
+def _check_kind(name: str, value: Model | Paged | PagedV1 | Limits, *kinds: type) -> None:
     if not isinstance(value, kinds):
         words = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")

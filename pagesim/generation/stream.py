@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pagesim.generation.vocabulary import Vocabulary
-from pagesim.progress import Progress
+from pagesim.simulation.progress import Progress
 
 if TYPE_CHECKING:
     from pagesim.generation.engine import Answer, Engine
@@ -31,7 +31,7 @@ class Stream:
     """
 
     def __init__(
-        self, engine: Engine, words: Vocabulary, write: Callable[..., object] | None, title: str
+        self, engine: Engine, words: Vocabulary, write: Callable[..., None] | None, title: str
     ) -> None:
         self._engine, self._words, self._title = engine, words, title
         self._write = write or (lambda *_, **__: None)

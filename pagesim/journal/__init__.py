@@ -19,6 +19,7 @@ import functools
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from types import TracebackType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 from weakref import ref
 
@@ -34,6 +35,8 @@ R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 K = TypeVar("K")
 V = TypeVar("V")
+Inverse = Callable[..., object]
+"""What takes a change back; what it returns is nobody's business."""
 Owner = TypeVar("Owner", bound="Journaled")
 _set, _delete, _pop = dict.__setitem__, dict.__delitem__, dict.pop
 
@@ -113,14 +116,14 @@ class Journal:
         """Whether the next public call is an event: not if it is made by a call being recorded."""
         self.recording = False
         """Whether a call is being recorded: only then are rows kept."""
-        self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        self._inverses: list[tuple[Inverse, tuple[Any, ...]]] = []
         self._rows: list[Row] = []
         self._closed: list[tuple[str, Hashable, list[Row], str | None, str | None]] = []
         self._marks: list[tuple[int, int, int]] = []
 
     # -- what happened -------------------------------------------------------------------------
 
-    def note(self, row: Row, inverse: Callable[..., object] | None = None, *args: Any) -> None:
+    def note(self, row: Row, inverse: Inverse | None = None, *args: Any) -> None:
         """Note what was just done, and that ``inverse(*args)`` undoes it, if it is given."""
         if self.recording:
             self._rows.append(row)
@@ -158,7 +161,7 @@ class Journal:
         table: Hashable,
         start: int,
         tokens: Sequence[int],
-        inverse: Callable[..., object] | None = None,
+        inverse: Inverse | None = None,
         *args: Any,
     ) -> None:
         """:meth:`note` that ``table`` begins to write ``tokens``; its blocks tell how.
@@ -188,10 +191,7 @@ class Journal:
         self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = fx.BACK
     ) -> None:
         """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
-        if source is not None:
-            self.note((fx.LEAVE, source, *who))
-        if target is not None:
-            self.note((fx.ENTER, target, *who, place))
+        self.note_all(fx.moves, who, source, target, place)
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -203,7 +203,9 @@ class Journal:
     def _place(self) -> tuple[int, int, int]:
         return len(self._inverses), len(self._rows), len(self._closed)
 
-    def __exit__(self, exc_type: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, *_: BaseException | TracebackType | None
+    ) -> None:
         inverses, rows, closed = self._marks.pop()
         if exc_type is not None:
             marks, self._marks, self.active = self._marks, [], False  # this is not noted itself
@@ -240,6 +242,11 @@ class Journal:
             self._closed.append((kind, subject, rows, None, None))
         else:
             self.recorder.event(kind, subject, rows, None, None)
+
+    def decided(self, kind: str, subject: Hashable) -> None:
+        """:meth:`close` a part of a recorded call that is an event of its own; else nothing."""
+        if self.recording:
+            self.close(kind, subject)
 
     def fail(self, called: str, subject: Hashable, error: BaseException) -> None:
         """A call raised and was undone: record only that it failed."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, MutableSequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
@@ -66,7 +66,7 @@ def check_pool_size(num_blocks: int) -> None:
         )
 
 
-def request_name(request_id: object) -> Name:
+def request_name(request_id: Hashable) -> Name:
     """The name of a request in a timeline: its id, or the id as text."""
     return request_id if is_name(request_id) else show(request_id)
 
@@ -120,6 +120,17 @@ COPIES = STORE, LOAD = "store", "load"
 
 FRONT, BACK = 0, -1
 """The place in its list where a freed block goes."""
+
+
+def moves(
+    who: tuple[Name, Name], source: str | None, target: str | None, place: int
+) -> Iterator[Row]:
+    """The rows of a request, with its first sequence, that leaves a queue or enters one."""
+    if source is not None:
+        yield LEAVE, source, *who
+    if target is not None:
+        yield ENTER, target, *who, place
+
 
 # -- the effects on blocks -------------------------------------------------------------------------
 

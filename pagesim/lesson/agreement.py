@@ -2,9 +2,11 @@
 
 import math
 from ast import literal_eval
-from collections.abc import Hashable, Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any, TypeAlias
 
+Guess: TypeAlias = "float | str | Sequence[Guess] | Set[Guess] | Mapping[str, Guess] | None"
+"""What may be predicted: a number, a word, a list, a set, or a dict of these; None is none yet."""
 _KINDS: tuple[tuple[Any, str], ...] = (
     (bool, "True or False"),
     (int | float, "a number"),
@@ -47,7 +49,7 @@ def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
     return bool(mine == truth)
 
 
-def unlike(mine: object, truth: object) -> str:
+def unlike(mine: Guess, truth: Guess) -> str:
     """What was asked for and what was written, if these are of two kinds; else nothing."""
     mine, truth = _alike(mine, truth)
     if isinstance(mine, Mapping) and isinstance(truth, Mapping):
@@ -72,7 +74,7 @@ def _alike(mine: Any, truth: Any) -> tuple[Any, Any]:
     return plain(mine), truth
 
 
-def _depth(value: object) -> int:
+def _depth(value: Guess) -> int:
     """0 for one thing, 1 for a list of things, 2 for a list of lists."""
     if not isinstance(value, list | tuple | Set):
         return 0
@@ -105,7 +107,7 @@ def _is_near(mine: float, truth: float, within: float) -> bool:
         return mine == truth
 
 
-def _kind(value: object) -> str:
+def _kind(value: Guess) -> str:
     for kind, words in _KINDS:
         if isinstance(value, kind):
             return words

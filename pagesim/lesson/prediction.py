@@ -11,11 +11,11 @@ shown only on request::
 What a ``with growth.reveal():`` block prints and displays is folded into the answer.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any
 
 from pagesim.lesson import score
-from pagesim.lesson.agreement import agrees, plain, unlike
+from pagesim.lesson.agreement import Guess, agrees, plain, unlike
 from pagesim.lesson.captured import Captured, display
 
 NONE_YET = "No prediction yet. Write yours in place of None, and run this cell again."
@@ -24,7 +24,7 @@ NONE_YET = "No prediction yet. Write yours in place of None, and run this cell a
 class Prediction:
     """One prediction and its verdict; its ``repr`` shows the verdict, never the truth."""
 
-    def __init__(self, name: str, mine: object, truth: Callable[[], Any], within: float) -> None:
+    def __init__(self, name: str, mine: Guess, truth: Callable[[], Any], within: float) -> None:
         self.name, self.mine, self.truth, self.within = name, mine, truth, within
         parts = mine.values() if isinstance(mine, Mapping) else [mine]
         self.is_written = all(part is not None for part in parts)
@@ -69,7 +69,7 @@ class Answer:
         self._captured.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: Any) -> None:
         self._captured.__exit__(kind, *raised)
         if kind is None:
             display(self)
@@ -81,7 +81,7 @@ class Answer:
     def __str__(self) -> str:
         return self._lines() + self._captured.text
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: Collection[str] | None) -> dict[str, str]:
         # Plain text cannot fold: it names the prediction and omits the answer.
         inside = self._captured.html(before=self._lines())
         return {
@@ -90,9 +90,7 @@ class Answer:
         }
 
 
-def predict(
-    name: str, mine: object, truth: Callable[[], Any], *, within: float = 0.0
-) -> Prediction:
+def predict(name: str, mine: Guess, truth: Callable[[], Any], *, within: float = 0.0) -> Prediction:
     """Compare a prediction with the truth, which ``truth()`` takes from the run.
 
     ``mine`` is a number, a word, a list, a set (if the order does not matter), or a dict of these.
@@ -107,7 +105,7 @@ def predict(
     return Prediction(name, mine, truth, within)
 
 
-def _words(value: object) -> str:
+def _words(value: Guess) -> str:
     value = plain(value)
     if isinstance(value, float):
         return f"{value:.4g}"

@@ -22,7 +22,7 @@ def counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def listed(names: Sequence[object]) -> str:
+def listed(names: Sequence[Name]) -> str:
     """The first few of them, and how many more there are."""
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return ", ".join(map(str, names[:MAX_LISTED])) + more

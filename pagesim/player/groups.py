@@ -43,7 +43,7 @@ def groups_in(header: JsonObject) -> tuple[Group, ...]:
     return tuple(found) if len(found) > 1 else ()
 
 
-def owner_of(name: Name, groups: Sequence[object]) -> Name:
+def owner_of(name: Name, groups: Sequence[Group | state.Group]) -> Name:
     """Whose table it is: the request, or with one group the table itself."""
     found = name_parts(name) if groups else None
     if found is None:

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.limits import GPU, Limits
-from pagesim.simulation.policy import POLICIES
+from pagesim.simulation.policy import POLICIES, Policy
 from pagesim.simulation.policy_v1 import PagedV1
 from pagesim.simulation.simulate import PAPER_POOL
 from pagesim.sizing.cost_model import Roofline
@@ -55,7 +56,9 @@ class Machine:
                 pool = Pool.for_card(model, gpu, tp)
         return cls(pool, model, gpu, tp)
 
-    def keywords(self, policy: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    def keywords(
+        self, policy: Policy | MemoryPolicy | str, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """``options`` of `simulate` with the pool, the clock, and for V1 the limits of a step.
 
         Those are of its API server on this GPU: see `Limits.of_server`.

@@ -5,7 +5,7 @@ the tokens of the present one are known, so a request that has just arrived wait
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
 from math import nan
@@ -91,7 +91,7 @@ class PagedV1Server(PagedServing):
         """Rows preempted since the last step was told."""
         self._found: list[tuple[int, int]] = []
         """Rows admitted since then, and how many of their tokens were in the cache."""
-        self._seen: set[object] = set()
+        self._seen: set[Hashable] = set()
         """The states after each preemption since a token was sampled, where a run may spin."""
         self._spins = False
         self._may_spin = not scheduler_config.scheduler_reserve_full_isl
@@ -262,9 +262,9 @@ class PagedV1Server(PagedServing):
     def _costs(self, parts: list[tuple[int, int, bool]]) -> tuple[int, int, int]:
         return costs(parts, self.scheduler.cache_config.sliding_window)
 
-    def _more_state(self) -> object:
+    def _more_state(self) -> tuple[Hashable, ...]:
         """What else decides what comes next."""
-        return None
+        return ()
 
     def _look_whether_it_spins(self) -> None:
         """Notice a state in which the scheduler was before, without a token sampled since.

@@ -5,7 +5,7 @@ its own step, and each ends when the link allows. A step waits only for copies w
 at once. When nothing can be computed, a step lasts until the next copy ends.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Hashable, Iterable
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
@@ -23,7 +23,7 @@ from pagesim.v1.offload.connector import OffloadingConnector
 from pagesim.v1.offload.remote import LOADING, ModelRunnerOutput
 from pagesim.v1.offload.worker import OffloadingWorker, reported
 from pagesim.v1.output import SchedulerOutput
-from pagesim.v1.transfers import TransferJob
+from pagesim.v1.transfers import Copier, TransferJob
 
 Copying = Link | int
 """How long copies take: as a link says, or so many steps more than the one in which they begin."""
@@ -93,7 +93,7 @@ class PagedV1TierServer(PagedV1Server):
             self.use.block_bytes = each * self.scheduler.cache_config.block_size
             self._link = LinkClock(self.copying.times(getattr(cost_model, "num_gpus", 1)))
 
-    def copy_with(self, copy: Callable[[TransferJob], object]) -> None:
+    def copy_with(self, copy: Copier) -> None:
         self._worker.copy = copy
 
     @property
@@ -237,7 +237,7 @@ class PagedV1TierServer(PagedV1Server):
         coming = sum([self._num_tokens(j) for j in jobs if not j.is_store and j.req_id in loading])
         return token - coming, reserved + coming, empty, external
 
-    def _more_state(self) -> object:
+    def _more_state(self) -> tuple[Hashable, ...]:
         """The tier decides as well what comes next."""
         known = self._connector.manager.policy.state()
         lists = [tuple(keys) if isinstance(keys, list) else keys for keys in known.values()]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pagesim.cache import AttentionMetadata
     from pagesim.cache.cache_engine import BlockMoves
     from pagesim.timeline import Timeline
-    from pagesim.v1.transfers import TransferJob
+    from pagesim.v1.transfers import Copier
 
 DoneCallback = Callable[[int], None]
 """Called with how many requests are done, finished or ignored."""
@@ -188,7 +188,7 @@ class PagedServing(Server, Protocol):
     def moves(self) -> BlockMoves:
         """The blocks to move before the step computes."""
 
-    def copy_with(self, copy: Callable[[TransferJob], object]) -> None:
+    def copy_with(self, copy: Copier) -> None:
         """Call ``copy`` when a copy of a second tier begins: it moves the bytes."""
         return None
 
@@ -306,7 +306,7 @@ def serve(
     outcomes: Outcomes,
     cost_model: CostModel,
     progress: DoneCallback | None = None,
-    after: Callable[[], object] | None = None,
+    after: Callable[[], None] | None = None,
 ) -> None:
     """Run :func:`steps` to the end, without Python's cyclic garbage collector; ``after`` each step.
 

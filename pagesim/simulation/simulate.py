@@ -15,7 +15,6 @@ import numpy as np
 from pagesim.checks import check_bool, check_time
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
-from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.fast_forward_groups import FastForwardGroupsServer
 from pagesim.simulation.limits import Limits
@@ -25,6 +24,7 @@ from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.paged_v1_groups import PagedV1GroupsServer
 from pagesim.simulation.paged_v1_tier import PagedV1TierServer
 from pagesim.simulation.policy import TITLES, Policy, policy_of
+from pagesim.simulation.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.report import Comparison, compare, measures
 from pagesim.simulation.serving import serve
 from pagesim.simulation.tier_use import TierUse

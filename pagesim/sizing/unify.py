@@ -38,7 +38,7 @@ def are_of_one_type(specs: Iterable[KVCacheSpec]) -> bool:
     return len({_type_of(spec) for spec in specs}) == 1
 
 
-def _type_of(spec: KVCacheSpec) -> tuple[object, ...]:
+def _type_of(spec: KVCacheSpec) -> tuple[str, int, int | None]:
     """Equal for layers in which a sequence has the same blocks."""
     if isinstance(spec, FullAttentionSpec | MLAAttentionSpec):
         return "full", spec.block_size, None

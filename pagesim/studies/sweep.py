@@ -12,8 +12,8 @@ from multiprocessing import get_context
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.progress import Progress, ProgressCallback, check_progress
 from pagesim.simulation.cell import simulate_cell
+from pagesim.simulation.progress import Progress, ProgressCallback, check_progress
 from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure, run_cell
 from pagesim.studies.sweep_file import SweepFile
 

@@ -1,12 +1,12 @@
 """The tensors behind the blocks of a run: what a reader needs to find the bytes of a word."""
 
 from dataclasses import asdict, dataclass, field
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import Json, JsonObject
+from pagesim.files.jsonl import Json, JsonObject, finite
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 from pagesim.timeline.questions import check_text
@@ -110,6 +110,6 @@ def _word(given: Any) -> tuple[tuple[Name, int], Vectors]:
 
 
 def _number(value: Json) -> float:
-    if type(value) not in (int, float) or not isfinite(value):  # type: ignore[arg-type]
+    if (number := finite(value)) is None:
         raise TypeError(f"a model's values must be numbers, not {show(value)}")
-    return float(value)  # type: ignore[arg-type]
+    return number

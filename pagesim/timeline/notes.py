@@ -1,11 +1,10 @@
 """What an author adds to a run: a title, labels for the tokens, questions, and where it opens."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pagesim.checks import check_int
-from pagesim.files.jsonl import Json, JsonObject
+from pagesim.files.jsonl import Json, JsonObject, finite
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.timeline.kv_shape import KVShape, kv_shape_from
 from pagesim.timeline.questions import Question, check_text, question_from
@@ -107,9 +106,9 @@ def _name(value: Json) -> Name:
 
 
 def _time(value: Json) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+    if (number := finite(value)) is None:
         raise TypeError(f"clock must be a list of times, and {show(value)} is none")
-    return float(value)  # type: ignore[arg-type]
+    return number
 
 
 def _token(value: Json) -> int:

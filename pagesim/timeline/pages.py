@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,7 +112,7 @@ class Pages:
     @property
     def nbytes(self) -> int:
         """The approximate size of the containers in bytes."""
-        parts: list[object] = [self.refs, self.cached, self.computed, self.num_slots]
+        parts: list[Sized] = [self.refs, self.cached, self.computed, self.num_slots]
         parts += [
             self.jobs,
             self.num_tokens,
@@ -156,7 +156,7 @@ class Pages:
         end = self.num_tokens[table] = first + len(tokens)
         self.tokens[table][first:end] = tokens
 
-    def _leave(self, queue: str, place: int, *_: object) -> None:
+    def _leave(self, queue: str, place: int, *_: Name) -> None:
         del self.queues[queue][place]
 
     def _enter(self, queue: str, place: int, *waiter: Any) -> None:

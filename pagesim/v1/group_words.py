@@ -97,7 +97,7 @@ def _of_text(name: str, part: str, block_size: int, is_text: bool) -> tuple[KVCa
     raise UsageError(f"{name}: {wants.get(kind, states)}")
 
 
-def _of_pair(name: str, word: object, block_size: int) -> KVCacheSpec:
+def _of_pair(name: str, word: GroupWord, block_size: int) -> KVCacheSpec:
     """A kind and a number."""
     kind, number = word if isinstance(word, tuple | list) and len(word) == 2 else (None, None)
     if kind == "window":
@@ -109,7 +109,7 @@ def _of_pair(name: str, word: object, block_size: int) -> KVCacheSpec:
     raise _no_group(name, word)
 
 
-def _no_group(name: str, word: object) -> UsageError:
+def _no_group(name: str, word: GroupWord) -> UsageError:
     return UsageError(
         f'{name} must be "full", ("window", 128), "state", ("state", 16) or a spec, '
         f"not {word!r:.80}"

@@ -116,8 +116,8 @@ class KVCacheManager:
         found, num_tokens, uncached = self.coordinator.find_longest_cache_hit(
             request.block_hashes, request.num_tokens - 1
         )
-        if self.journal.recording and len(found) > 1:
-            self.journal.close(GET_COMPUTED_BLOCKS, request.request_id)
+        if len(found) > 1:
+            self.journal.decided(GET_COMPUTED_BLOCKS, request.request_id)
         return KVCacheBlocks(found), num_tokens, num_tokens + uncached if uncached else 0
 
     @event(request_id_of, if_changed=True)

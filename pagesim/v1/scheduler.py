@@ -81,7 +81,7 @@ class Scheduler:
             or (offloading_config is not None and offloading_config.enable_kv_cache_events),
             metrics_collector=metrics_collector,
         )
-        self.publish: Callable[[list[KVCacheEvent]], object] = lambda events: None
+        self.publish: Callable[[list[KVCacheEvent]], None] = lambda events: None
         """Called after a step with what a router should hear, if there is anything."""
         tables = self.kv_cache_manager.coordinator.single_type_managers
         self._aligned = [each for each in tables if isinstance(each, AlignedMambaManager)]

@@ -31,7 +31,7 @@ def check_new(request: Request, known: Container[Name], block_size: int) -> None
     check_tokens(f"the tokens of {name}", request.all_token_ids)
 
 
-def check_finished(status: object) -> None:
+def check_finished(status: RequestStatus) -> None:
     """UsageError unless this is the status of a finished request."""
     if not (isinstance(status, RequestStatus) and RequestStatus.is_finished(status)):
         raise UsageError(f"finished_status must be a finished one, not {status!r}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagesim.journal import Journal
-from pagesim.journal.effects import BACK, QUEUE, SCHEDULED, Name
+from pagesim.journal.effects import BACK, QUEUE, SCHEDULED, Name, Row, moves
 from pagesim.v1.request import Request
 from pagesim.v1.request_queue import RequestQueue
 from pagesim.v1.state import first_table
@@ -39,26 +39,30 @@ class SchedulerNotes:
 
     def moved(self, request: Request, source: str | None, target: str | None) -> None:
         """A request has left one queue and entered another; None is outside."""
-        if self.journal.recording:
-            place = BACK if target != "waiting" else list(self.waiting).index(request)
-            self.journal.move(self._as_queued(request.request_id), source, target, place)
+        self.journal.note_all(self._moves, request, source, target)
+
+    def _moves(self, request: Request, source: str | None, target: str | None) -> Iterable[Row]:
+        place = BACK if target != "waiting" else list(self.waiting).index(request)
+        return moves(self._as_queued(request.request_id), source, target, place)
 
     def ended(self, request: Request) -> None:
         """A request leaves its queue, because it is finished."""
-        if self.journal.recording:
-            queues = self.queues(()).items()
-            source = next((name for name, queue in queues if request in queue), "running")
-            self.moved(request, source, None)
+        self.journal.note_all(self._leaves, request)
+
+    def _leaves(self, request: Request) -> Iterable[Row]:
+        queues = self.queues(()).items()
+        source = next((name for name, queue in queues if request in queue), "running")
+        return self._moves(request, source, None)
 
     def decided(self, kind: str, request: Request) -> None:
         """What was done for a request so far is an event of this kind."""
-        if self.journal.recording:
-            self.journal.close(kind, request.request_id)
+        self.journal.decided(kind, request.request_id)
 
     def scheduled(self, step: Step) -> None:
         """Who computes how many tokens in a step that is decided, and who waits now."""
-        if not self.journal.recording:
-            return
+        self.journal.note_all(self._rows_of, step)
+
+    def _rows_of(self, step: Step) -> Iterator[Row]:
         decoding = {
             request.request_id
             for request in step.running
@@ -66,12 +70,11 @@ class SchedulerNotes:
             == request.num_tokens + request.num_output_placeholders
         }
         for name, num_tokens in step.num_tokens.items():
-            what = *self._as_queued(name), num_tokens, name not in decoding
-            self.journal.note((SCHEDULED, *what))
+            yield SCHEDULED, *self._as_queued(name), num_tokens, name not in decoding
         if self.holding is not None:  # requests that were passed over are back in their places
             for queue, requests in ((HOLDING, self.holding), ("waiting", self.waiting)):
                 order = [self._as_queued(request.request_id) for request in requests]
-                self.journal.note((QUEUE, queue, order))
+                yield QUEUE, queue, order
 
     def _as_queued(self, request_id: Name) -> tuple[Name, Name]:
         """A request, and its first table."""

@@ -5,7 +5,7 @@ Source: vLLM 0.33.0, ``vllm/distributed/kv_transfer/kv_connector/v1/offloading/c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from pagesim.journal.effects import Name
@@ -42,6 +42,10 @@ class TransferJob:
     sync: bool
     num_pending: int
     """Workers that have not reported it yet."""
+
+
+Copier = Callable[[TransferJob], None]
+"""What moves the bytes of a copy."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pagesim import cli
+from pagesim.commands import cli
 from pagesim.workload import gamma
 
 KEYS = ["token", "reserved", "internal", "external", "free", "batch"]

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from pagesim import cli, errors
+from pagesim import errors
+from pagesim.commands import cli
 from pagesim.commands import findings as doctor
 from tests.commands.runs import Shell
 from tests.timeline.scenes import told

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import cli
+from pagesim.commands import cli
 
 pytestmark = pytest.mark.ch00
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from pagesim.cli import SETTINGS, cli
+from pagesim.commands.cli import SETTINGS, cli
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE
 from pagesim.simulation import Limits, Paged, PagedV1
 from pagesim.simulation.limits import CHUNK

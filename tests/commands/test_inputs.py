@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pagesim import cli
-from pagesim.commands import common
+from pagesim.commands import cli, common
 from tests.commands.runs import Shell
 
 pytestmark = pytest.mark.ch00

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals and names as POSIX has them"),
 ]
 
-SCRIPT = "from pagesim.cli import main\nmain()\n"
+SCRIPT = "from pagesim.commands.cli import main\nmain()\n"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pagesim.generation import stream, vocabulary
 from pagesim.generation.engine import Answer
 from pagesim.generation.stream import Stream
 from pagesim.kernels import tiny_llm
-from pagesim.progress import Progress
+from pagesim.simulation.progress import Progress
 
 
 class Words:

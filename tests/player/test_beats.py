@@ -61,6 +61,12 @@ def test_what_comes_first(node: Any) -> None:
     assert found[7] == ["free"]
 
 
+def test_an_effect_without_a_beat_of_its_own(node: Any) -> None:
+    """A new one needs no line here: it happens with what is written, and moves nothing."""
+    code = 'return player.beatsOf({ ...run.events[0], effects: [["new", 0]] }, run.at(0), 1);'
+    assert node(code, RUNS["small"]) == node(code.replace("new", "cache"), RUNS["small"])
+
+
 def test_few_beats_have_it_all(node: Any) -> None:
     for most in (1, 2):
         found = names(node, RUNS["small"], most=most)

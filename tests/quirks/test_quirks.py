@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import pagesim.quirks
-from pagesim.cli import cli
+from pagesim.commands.cli import cli
 from pagesim.errors import UsageError
 from pagesim.quirks import Quirk, get, page, quirks
 from pagesim.story import Engine

@@ -1,6 +1,8 @@
 """One recorder, two, none: who sees what, and what is left when the last one is gone."""
 
+import re
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from pagesim.journal import Journal
 from tests.timeline.random_calls.manager import ManagerRun
 from tests.timeline.runs import SOURCES, comparable, watched
 from tests.timeline.scenes import interrupted, new_story
+
+ASKED = r"journal\.record"
 
 
 @pytest.fixture
@@ -30,6 +34,13 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Journal, str]]:
     for name in ("append", "close", "fail", "listen"):
         monkeypatch.setattr(Journal, name, watched(name))
     return seen
+
+
+@pytest.mark.parametrize("engine", ["v0", "v1"])
+def test_an_engine_never_asks_who_listens(engine: str) -> None:
+    sources = sorted(Path(pagesim.__file__).with_name(engine).rglob("*.py"))
+    asked = {path.name for path in sources if re.search(ASKED, path.read_text(encoding="utf-8"))}
+    assert sources and not asked, "note_all, decided: the journal knows whether to listen"
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -42,7 +42,7 @@ Row = dict[str, float]
 class _Quiet(SimpleHTTPRequestHandler):
     """Serves a folder and reports nothing."""
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: str) -> None:
         """Say nothing."""
 
 

@@ -89,7 +89,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((ORACLE, block_size), tag=ORACLE)
 
 
-def call(function: Function, *case: object) -> dict[str, Stream | None]:
+def call(function: Function, *case: int | str) -> dict[str, Stream | None]:
     """The student's stream, by name: a missing one is also an answer."""
     return {"stream": function(*case)}
 

@@ -48,7 +48,7 @@ swapped out and back, so the result is 246. A result within 5 % is right.
 * vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
 """
 
-from pagesim.exercises.kit import Case, Cases, Random
+from pagesim.exercises.kit import Case, Cases, Random, Value
 from pagesim.sizing.cost_model import Roofline
 from pagesim.sizing.hardware import CARDS, parameters
 from pagesim.sizing.model import ModelSpec
@@ -116,7 +116,7 @@ def oracle(model: Numbers, card: Numbers) -> int:
     return next((tokens for tokens, recompute, swap in times if recompute < swap), 0)
 
 
-def same(yours: object, right: int) -> bool:
+def same(yours: Value, right: int) -> bool:
     """Within 5 %, or one token; 0 must be 0."""
     slack = max(1, 0.05 * right) if yours and right else 0
     return type(yours) is int and abs(yours - right) <= slack

@@ -46,7 +46,7 @@ from itertools import product
 
 from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch06.prompts import Prompts, fault_of
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, counted
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, Value, counted
 
 
 def best_pair(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
@@ -96,7 +96,7 @@ def oracle(num_blocks: int, block_size: int) -> Goal:
     return Goal(([0], [0]), f"a second prompt of which {found / length:.1%} need not be computed")
 
 
-def why(yours: object, num_blocks: int, block_size: int) -> str:
+def why(yours: Value, num_blocks: int, block_size: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
         return "Return two prompts."
     if problem := fault_of(yours, num_blocks * block_size):

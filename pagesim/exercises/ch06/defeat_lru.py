@@ -41,7 +41,17 @@ a pool of 2 blocks, the two prompts stay cached.
 """
 
 from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
-from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare, counted
+from pagesim.exercises.kit import (
+    Case,
+    Cases,
+    Compared,
+    Goal,
+    Random,
+    Timeline,
+    Value,
+    compare,
+    counted,
+)
 
 
 def one_round(num_blocks: int, block_size: int) -> list[list[int]]:
@@ -69,7 +79,7 @@ def oracle(num_blocks: int, block_size: int) -> Goal:
     return Goal([[0]], f"no hit with {one}, only hits with {num_blocks + 1}")
 
 
-def why(yours: object, num_blocks: int, block_size: int) -> str:
+def why(yours: Value, num_blocks: int, block_size: int) -> str:
     if not isinstance(yours, list) or not 1 <= len(yours) <= 4 * num_blocks:
         return f"A round is a list of 1 to {4 * num_blocks} prompts."
     if problem := fault_of(yours, num_blocks * block_size):

@@ -53,7 +53,7 @@ prompts that show the fault.
 
 from pagesim.exercises.ch06.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch06.prompts import Prompts, fault_of, served
-from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, compare
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, Value, compare
 
 
 def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
@@ -86,7 +86,7 @@ def oracle(letter: str, num_blocks: int) -> Goal:
     return Goal(([[0]], "cause"), shows)
 
 
-def why(yours: object, letter: str, num_blocks: int) -> str:
+def why(yours: Value, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "Return a list of prompts and a cause."
     prompts, cause = yours

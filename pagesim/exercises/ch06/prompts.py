@@ -2,12 +2,17 @@
 
 from pagesim.story import Story
 from pagesim.v0.block.interfaces import Device
+from pagesim.v0.evictor import LRUEvictor
 
 Prompts = list[list[int]]
 
 
 def served(
-    prompts: Prompts, num_blocks: int, block_size: int, evictor: object = None, record: bool = True
+    prompts: Prompts,
+    num_blocks: int,
+    block_size: int,
+    evictor: LRUEvictor | None = None,
+    record: bool = True,
 ) -> tuple[list[list[int]], Story]:
     """Each prompt comes, is computed and leaves; the places of its blocks that were found."""
     story = Story(num_blocks, block_size=block_size, caching=True, record=record)
@@ -24,7 +29,7 @@ def served(
     return found, story
 
 
-def fault_of(prompts: list[object], most_tokens: int) -> str:
+def fault_of(prompts: Prompts, most_tokens: int) -> str:
     """What is wrong with prompts as such; nothing if each is a list of tokens that fits."""
     for prompt in prompts:
         if not isinstance(prompt, list) or not 0 < len(prompt) <= most_tokens:

@@ -53,7 +53,7 @@ from itertools import zip_longest
 
 from pagesim.exercises.ch07.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch07.serving import Batch, Request, Served, ServingScheduler, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, parted
+from pagesim.exercises.kit import Case, Cases, Compared, Goal, Random, Timeline, Value, parted
 from pagesim.timeline.pair import compare as beside
 
 
@@ -111,7 +111,7 @@ def oracle(letter: str, num_blocks: int) -> Goal:
     return Goal(([(1, 1)], "cause"), shows)
 
 
-def why(yours: object, letter: str, num_blocks: int) -> str:
+def why(yours: Value, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "Return a list of requests and a cause."
     requests, cause = yours

@@ -53,7 +53,7 @@ from functools import lru_cache
 
 from pagesim.exercises.ch07.chosen_victims import Candidate, ChosenVictims, Pick
 from pagesim.exercises.ch07.serving import Request, Served, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, Value
 
 SECONDS = 30.0
 MOST_STEPS = 1000
@@ -125,7 +125,7 @@ def call(pick: Pick, stream: int) -> list[int]:
     return picked
 
 
-def again(picked: list[object]) -> Pick:
+def again(picked: list[int] | list[None]) -> Pick:
     """The same victims by their places alone; LookupError where they do not fit the run."""
     left = iter(picked[: 10 * MOST_STEPS])
 
@@ -144,7 +144,7 @@ def oracle(stream: int) -> Goal:
     return Goal([0], f"{fewer}, no request preempted more than 5 times")
 
 
-def why(yours: object, stream: int) -> str:
+def why(yours: Value, stream: int) -> str:
     try:
         served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
@@ -171,6 +171,6 @@ def play(stream: int) -> Timeline:
     return recorded(choosing(last_in), requests(stream), title)
 
 
-def replay(yours: list[object], stream: int) -> Timeline:
+def replay(yours: list[int], stream: int) -> Timeline:
     """The first steps with those of the answer, if they fit."""
     return recorded(choosing(again(yours)), requests(stream), "With your victims")

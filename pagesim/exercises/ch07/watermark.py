@@ -52,7 +52,7 @@ default is 0.01.
 from functools import lru_cache
 
 from pagesim.exercises.ch07.serving import Request, Served, ServingScheduler, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, Value
 from pagesim.exercises.values import shown
 
 SECONDS = 30.0  # the answer may measure
@@ -118,7 +118,7 @@ def oracle(stream: int) -> Goal:
     return Goal((0.5, "recompute"), steps)
 
 
-def why(yours: object, stream: int) -> str:
+def why(yours: Value, stream: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
         return "Return a watermark and a reason."
     watermark, reason = yours

@@ -56,7 +56,7 @@ these cards, the weights would leave nothing for the cache.
 from functools import cache
 from itertools import product
 
-from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError, Value
 from pagesim.sizing import ModelSpec, size_v1
 from pagesim.sizing.hardware import CARDS
 
@@ -106,7 +106,7 @@ def oracle(chats: int, tokens: int) -> Goal:
     return Goal(("card", 2, "auto"), f"{chats} chats for {least(chats, tokens):.2f} per hour")
 
 
-def why(yours: object, chats: int, tokens: int) -> str:
+def why(yours: Value, chats: int, tokens: int) -> str:
     if not isinstance(yours, list) or len(yours) != 3:
         return "Return a card, a number of cards and a dtype."
     card, gpus, kind = yours

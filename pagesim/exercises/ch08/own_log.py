@@ -40,7 +40,7 @@ The model must have plain attention in all layers, without windows or latent vec
 """
 
 from pagesim.exercises.ch08.logs import MOST, read
-from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError
+from pagesim.exercises.kit import Case, Cases, Goal, Random, UsageError, Value
 
 KEYS = ("layers", "kv_heads", "head_dim")
 
@@ -73,7 +73,7 @@ def oracle() -> Goal:
     return Goal(("log", {}, 0, 0), numbers)
 
 
-def why(yours: object) -> str:
+def why(yours: Value) -> str:
     if not isinstance(yours, list) or len(yours) != 4:
         return "Return a log, a model and two numbers of blocks."
     log, model, low, high = yours

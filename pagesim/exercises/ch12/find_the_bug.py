@@ -63,7 +63,7 @@ requests that show the fault.
 
 from pagesim.exercises.ch12.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch12.tiers import LATEST, Arrivals, Tier
-from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Value
 
 
 def show_wrong_bytes(tier: str, num_chunks: int) -> tuple[list[tuple[int, list[int]]], str]:
@@ -106,7 +106,7 @@ def tier_of(letter: str, num_chunks: int) -> Tier:
     return FAULTY[letter][0](num_chunks) if letter else Tier(num_chunks)
 
 
-def why(yours: object, letter: str, num_chunks: int) -> str:
+def why(yours: Value, letter: str, num_chunks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "Return a list of requests and a cause."
     requests, cause = yours
@@ -131,7 +131,7 @@ def why(yours: object, letter: str, num_chunks: int) -> str:
     return ""
 
 
-def is_request(request: object, most: int) -> bool:
+def is_request(request: Value, most: int) -> bool:
     if not (isinstance(request, list) and len(request) == 2 and isinstance(request[1], list)):
         return False
     step, prompt = request

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from pagesim.exercises.kit import counted
+from pagesim.exercises.kit import Value, counted
 from pagesim.journal.effects import Name
 from pagesim.v1 import (
     CacheConfig,
@@ -28,8 +28,8 @@ class Copies(OffloadingWorker):
 
     def __init__(self) -> None:
         super().__init__(lambda job, now: now + COPY)
-        self.memory: dict[Place, object] = {}
-        self.began_with: dict[int, list[object]] = {}
+        self.memory: dict[Place, Value] = {}
+        self.began_with: dict[int, list[Value]] = {}
         self.log: list[str] = []
         self.flushed: list[TransferJob] = []
 

@@ -48,7 +48,7 @@ Think first: what happens to a short sequence if the *number* of partitions is t
 from functools import lru_cache
 from heapq import heapreplace
 
-from pagesim.exercises.kit import Case, Cases, Goal, Random, counted
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Value, counted
 
 PAGE, LEAST, OVERHEAD = 16, 128, 4
 
@@ -109,7 +109,7 @@ def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
     return Goal(LEAST, f"a size that takes at most {int(1.02 * time)} units of time")
 
 
-def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
+def why(yours: Value, lengths: list[int], kv_heads: int, places: int) -> str:
     least, size, every = best(tuple(lengths), kv_heads, places)
     if type(yours) is not int or yours not in every:
         return f"A size must be a multiple of {PAGE} from {LEAST} to {every[-1]}."

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, count, pairwise
 
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, counted
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, Value, counted
 from pagesim.story import Engine
 from pagesim.v1 import CacheConfig, Request, Scheduler, SchedulerConfig
 
@@ -151,7 +151,7 @@ def oracle(num_blocks: int, block_size: int) -> Goal:
     return Goal(requests, f"requests with {total} tokens in all")
 
 
-def why(yours: object, num_blocks: int, block_size: int) -> str:
+def why(yours: Value, num_blocks: int, block_size: int) -> str:
     if not isinstance(yours, list) or not all(
         isinstance(pair, list | tuple) and [type(n) for n in pair] == [int, int] for pair in yours
     ):

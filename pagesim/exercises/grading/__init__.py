@@ -19,7 +19,7 @@ from pagesim.exercises.grading.marking import Marked, mark
 from pagesim.exercises.grading.report import Report
 from pagesim.exercises.grading.submissions import Handed, find
 from pagesim.exercises.registry import exercises
-from pagesim.progress import Progress, ProgressCallback
+from pagesim.simulation.progress import Progress, ProgressCallback
 from pagesim.starting import INTERRUPTED
 
 __all__ = ["Report", "grade"]

@@ -7,7 +7,7 @@ import { TWO_BLOCKS, isPromise, partly } from "./effects.js";
 // point to it. Words are written when they have a place, blocks are given back when nobody needs them.
 const NAMES = ["evict", "take", "copy", "table", "write", "free", "queue"],
   [TAKE, COPY, TABLE, FREE, QUEUE] = [1, 2, 3, 5, 6],
-  ORDER = ["evict lookup", "take hit share", "copy move begin end", "null", "write cache computed", "free"],
+  ORDER = ["evict lookup", "take hit share", "copy move begin end", "null"], // all others: when words are written
   SEEN = /^(evict|take|hit|copy|move|begin|end|write|free|enter)$/; // these move something
 
 /** Whether some rows begin with what is sought. */
@@ -19,13 +19,12 @@ function partsOf(event, state) {
   const parts = NAMES.map(() => emptied(event)),
     freed = new Set(); // whatever happens to these happens after that
   for (const effect of event.effects) {
-    const [kind, block, target] = effect,
-      { effects } = event;
-    let at = ORDER.findIndex((kinds) => kinds.split(" ").includes(kind));
+    const [kind, block, target] = effect;
+    let at = [...ORDER, kind].findIndex((kinds) => kinds.split(" ").includes(kind));
     if (isPromise(state, effect)) at = COPY;
-    if (kind === "unshare") at = has(effects, "copy", block) ? TABLE : FREE;
-    if (freed.has(TWO_BLOCKS.has(kind) ? target : block)) at = FREE;
+    if (kind === "unshare") at = has(event.effects, "copy", block) ? TABLE : FREE;
     if (kind === "free") freed.add(block);
+    if (freed.has(TWO_BLOCKS.has(kind) ? target : block)) at = FREE;
     parts[at].effects.push(effect);
   }
   for (const row of event.tables) {

@@ -167,10 +167,10 @@ def ascending(block_ids: Sequence[int]) -> Sequence[int]:
     return block_ids if is_ascending else sorted(block_ids)
 
 
-def find_rank(block_id: object, ids: Sequence[int]) -> int | None:
+def find_rank(block_id: int, ids: Sequence[int]) -> int | None:
     """How many of the ascending ``ids`` are smaller; None if ``block_id`` is not one of them."""
     try:
-        rank = bisect_left(ids, index(block_id))  # type: ignore[arg-type]
+        rank = bisect_left(ids, index(block_id))
     except TypeError:
         return None
     return rank if rank < len(ids) and ids[rank] == block_id else None

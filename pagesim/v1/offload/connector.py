@@ -9,12 +9,12 @@ Source: vLLM 0.33.0, ``vllm/distributed/kv_transfer/kv_connector/v1/offloading/s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
-from pagesim.journal.effects import BEGIN, END, WRITE, Name
+from pagesim.journal.effects import APPEND, END, WRITE, Name, Row
 from pagesim.journal.state import State
 from pagesim.v1.config import CacheConfig
 from pagesim.v1.kv_cache_utils import KVCacheBlock
@@ -197,8 +197,7 @@ class OffloadingConnector:
         self._num_jobs += 1
         self.jobs[job.job_id] = job
         state.jobs.add(job.job_id)
-        if self.journal.recording:
-            self.journal.note((BEGIN, *self.manager.blocks.job(job)))
+        self.journal.note_all(self.manager.blocks.begun, job)
         return job
 
     def request_finished(self, request: Request) -> bool:
@@ -276,22 +275,20 @@ class OffloadingConnector:
         for index in range(start, end):
             self.events.learn(state.request, state.keys[index], index)
         places = [index for index in range(start, end) if state.keys[index] in keys]
-        if self.journal.recording:
-            self._note_written(state.request, places, answer.store_spec.block_ids)
+        self.journal.note_all(self._written, state.request, places, answer.store_spec.block_ids)
         blocks = [state.block_ids[at * width + i] for at in places for i in range(width)]
         source = GPULoadStoreSpec(blocks, (places[0] * width,))
         job = self._begin(state, keys, source, answer.store_spec)
         stores[job.job_id] = job
         return job
 
-    def _note_written(
+    def _written(
         self, request: Request, places: Iterable[int], chunk_ids: Iterable[int]
-    ) -> None:
-        """Tell a recording whose tokens come into these chunks."""
+    ) -> Iterator[Row]:
+        """The rows that say whose tokens come into these chunks."""
         for place, chunk_id in zip(places, chunk_ids, strict=True):
-            self.journal.append(request, place * self.chunk_size, ())
-            for block_id in self.manager.blocks.of(chunk_id):
-                self.journal.note((WRITE, block_id, self.block_size))
+            yield APPEND, request, place * self.chunk_size, ()
+            yield from self.manager.blocks.rows(chunk_id, WRITE, self.block_size)
 
     def _tell_finished(self, state: RequestState) -> None:
         if not state.is_told:

@@ -83,17 +83,17 @@ class CPUOffloadingManager:
         self.events: list[OffloadingEvent] = []
         self.allocations: list[int] = []
         self.skipped = 0
+        self.num_used, self.freed_ids = 0, list[int]()
         self.reset_cache()
 
     def reset_cache(self) -> None:
         """Forget all chunks, even those in use, but not what was offered and announced."""
-        if self.journal.recording:
-            chunks = self.policy.chunks.values()
-            self.journal.note_all(self.blocks.forgotten, chunks, self.freed_ids, self.num_used)
+        chunks = self.policy.chunks.values()
+        self.journal.note_all(self.blocks.forgotten, chunks, self.freed_ids, self.num_used)
         self.policy.clear()
         self.records: WeakKeyDictionary[ReqContext, AccessRecord] = WeakKeyDictionary()
         self.num_used = 0
-        self.freed_ids: list[int] = []
+        self.freed_ids = []
 
     def on_new_request(self, req_context: ReqContext) -> None:
         """A request arrives."""
@@ -267,10 +267,8 @@ class CPUOffloadingManager:
     # -- what others hear ------------------------------------------------------------------------
 
     def _tell(self, chunk_id: int, kind: str, *more: str | int) -> None:
-        """Tell a recording what happens to the blocks of a chunk."""
-        if self.journal.recording:
-            for block_id in self.blocks.of(chunk_id):
-                self.journal.note((kind, block_id, *more))
+        """Note what happens to the blocks of a chunk."""
+        self.journal.note_all(self.blocks.rows, chunk_id, kind, *more)
 
     def state(self, gpu: State, jobs: Iterable[TransferJob]) -> State:
         """Add the tier, and the copies under way, to the present state of the GPU."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pagesim.journal.effects import (
+    BEGIN,
     EVICT,
     FREE,
     FRONT,
@@ -43,6 +44,14 @@ class ChunkBlocks:
     def of_all(self, chunk_ids: Iterable[int]) -> list[int]:
         """The blocks of these chunks, in order."""
         return [block_id for chunk_id in chunk_ids for block_id in self.of(chunk_id)]
+
+    def rows(self, chunk_id: int, kind: str, *more: str | int) -> list[Row]:
+        """The same effect on each block of a chunk."""
+        return [(kind, block_id, *more) for block_id in self.of(chunk_id)]
+
+    def begun(self, job: TransferJob) -> list[Row]:
+        """The row of a copy that begins."""
+        return [(BEGIN, *self.job(job))]
 
     def job(self, job: TransferJob) -> Job:
         """A copy, block by block; a load may leave out the first blocks of its first chunk."""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 from pagesim.journal.effects import Name
-from pagesim.v1.transfers import OffloadingConnectorMetadata, TransferJob
+from pagesim.v1.transfers import Copier, OffloadingConnectorMetadata, TransferJob
 
 
 class OffloadingWorker:
@@ -27,7 +27,7 @@ class OffloadingWorker:
     def __init__(
         self,
         ends_at: Callable[[TransferJob, float], float] | None = None,
-        copy: Callable[[TransferJob], object] | None = None,
+        copy: Copier | None = None,
         fails: Callable[[TransferJob], bool] | None = None,
     ) -> None:
         self.ends_at = ends_at or (lambda job, now: now)

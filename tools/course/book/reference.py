@@ -10,7 +10,7 @@ from types import ModuleType
 
 import click
 
-from pagesim.cli import cli
+from pagesim.commands.cli import cli
 from tools.course.book.markup import markdown
 from tools.course.book.page import Page
 

@@ -1,4 +1,4 @@
-"""The `pagesim` command; each of its commands has a file in `pagesim/commands/`.
+"""The `pagesim` command; each of its commands has a file beside this one.
 
 Exit codes: 0 for yes, 1 if the command ran and the answer is no, 2 for an input or output that
 cannot be used (one line on stderr says which and why), 130 for Ctrl-C.
