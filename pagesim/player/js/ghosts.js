@@ -11,6 +11,15 @@ const MOST = 24; // at once
 
 /** @param {Box} box */
 const middle = ([x, y, w, h]) => [x + w / 2, y + h / 2];
+/** The corners of a wire. @param {string} d */
+const pointsOf = (d) => {
+  const points = [[0, 0]];
+  for (const [, kind, a, b] of d.matchAll(/([MHV])([\d.-]+) ?([\d.-]*)/g)) {
+    const [x, y] = points[points.length - 1];
+    points.push(kind === "M" ? [+a, +b] : kind === "H" ? [+a, y] : [x, +a]);
+  }
+  return points.slice(1);
+};
 /** Whether an effect moves a block out of a list, or into one. @param {Effect} effect */
 export const isListed = ([kind]) => ["take", "hit", "free"].includes(kind);
 
@@ -107,7 +116,7 @@ export class Ghosts {
   }
 
   /** Carry a number or a name along a way, or past words unseen. @param {number[][]} [points] */
-  fly(text, points, isClear = true, part = 0) {
+  fly(text, points, isClear = true, times = this.late(0)) {
     if (!points || this.left-- <= 0) return;
     const [begin, end] = [points[0], points[points.length - 1]],
       way = isClear ? points : [begin, begin, end, end],
@@ -116,7 +125,7 @@ export class Ghosts {
         opacity: +(isClear || i % 3 === 0),
         offset: isClear ? undefined : [0, 0.5, 0.5, 1][i],
       }));
-    this.run(this.chip(text), frames, this.late(part));
+    this.run(this.chip(text), frames, times);
   }
 
   /** A block leaves its list, or comes back: above the chips and between tables and pools, where no words are. */
@@ -141,7 +150,7 @@ export class Ghosts {
     if (entry && isFree !== this.back)
       this.hole([entry[0], entry[1], entry[2] + (layout.full ? layout.entry[1] : 0), entry[3]]);
     const isFirst = layout.isOpen && list[1] === layout.listsY; // below the tables, without words between
-    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst, part);
+    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst, this.late(part));
   }
 
   /** A request goes to another queue, between the rows. @param {State} state */
@@ -218,10 +227,9 @@ export class Ghosts {
    * @param {State} state @param {any[]} effect */
   write(state, [kind, block, name, first, count]) {
     const { layout, run, label } = this.stage,
-      table = state.tables.get(name),
-      wire = this.live.wires.get(`${name} ${Math.floor(first / run.groups.sizeOf(name))}`);
+      table = state.tables.get(name);
     if (layout.cell.detail < 3 || !table || run.groups.isState(name)) this.fade(block);
-    if (wire) this.line(wire[0][1], 0.4, 0.6);
+    this.lead(name, first, count);
     for (let i = 0; table && i < count && this.left-- > 0; i++) {
       const word = first + i < table.known ? label(table.tokens[first + i]) : "?",
         [pool, row] = slotsOf(this.stage, this.live.rows, [kind, block, name, first + i, 1]),
@@ -229,6 +237,21 @@ export class Ghosts {
       if (row) this.drop(row, word, name, begin, begin + 0.2);
       if (pool) this.drop(pool, word, name, begin + 0.6, begin + 0.8);
     }
+  }
+
+  /** The table leads to the block, in which so many more slots are filled then. */
+  lead(name, first, count) {
+    const { back, live, stage } = this,
+      size = stage.run.groups.sizeOf(name),
+      key = `${name} ${Math.floor(first / size)}`,
+      [[, way] = []] = live.wires.get(key) ?? [],
+      entry = live.of.get(key);
+    if (!way || !entry) return;
+    this.line(way, 0.4, 0.6);
+    this.fly("", pointsOf(way), true, this.span(0.4, 0.6));
+    const [, wide] = stage.layout.entry,
+      filled = this.chip((first % size) + (back ? 0 : count), middle([entry[0] + entry[2], entry[1], wide, entry[3]]));
+    this.run(filled, { opacity: [0, 1] }, { ...this.span(0.8, 0.82), direction: "normal" });
   }
 
   /** @param {Box} box */
