@@ -50,6 +50,10 @@ class Sheet:
         if edge:
             self.path(box, f'fill="none" stroke="{INK}" stroke-width="{edge:g}"')
 
+    def pale(self, x: float, y: float, w: float, h: float, fill: str) -> None:
+        """A box that is held and still empty."""
+        self.path(f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z", f'fill="{fill}" fill-opacity="0.35"', 0)
+
     def path(self, d: str, look: str, layer: int = 2) -> None:
         self.paths.setdefault((layer, look), []).append(d)
 

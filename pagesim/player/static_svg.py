@@ -1,8 +1,8 @@
 """A still picture of one state, with alternative text, for where no script runs.
 
 Pure Python, a few kilobytes, the same bytes each time. It looks as the player does: one colour per
-sequence with its name beside it, words in the physical blocks, hatch = CPU or reserved, thick edge
-and a count = shared, corners = cached and computed.
+sequence with its name beside it, words in the physical blocks, hatch = CPU, pale = reserved, thick
+edge and a count = shared, corners = cached and computed.
 """
 
 from collections.abc import Collection

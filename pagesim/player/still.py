@@ -68,8 +68,7 @@ class Still:
         if names and not any(self.is_near(name) for name in names):
             owners = [(CROWD, "")]
         if self.tier and (job := self.tier.pending.get(block)):
-            sheet.path(f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z",
-                       f'fill="{self.look_of(job.request)[0]}" fill-opacity="0.35"', 0)  # fmt: skip
+            sheet.pale(x, y, w, h, self.look_of(job.request)[0])
             sheet.rect(x, y, w, h, HATCH)
             part = 0.0
         for place, look in enumerate(owners if part else []):
@@ -84,7 +83,7 @@ class Still:
             sheet.rect(x, y if across else y + h - high, w * part if across else w,
                        h if across else high, HATCH)  # fmt: skip
         if self.rows and names and part < 1:
-            sheet.rect(x + w * part, y, w * (1 - part), h, HATCH)
+            sheet.pale(x + w * part, y, w * (1 - part), h, owners[0][0])
         if block == self.state.null_block:
             sheet.path(f"M{x:g} {y:g}l{w:g} {h:g}m0 {-h:g}l{-w:g} {h:g}", f'stroke="{INK}"')
         sheet.rect(x, y, w, h, edge=2.4 if self.refs.get(block, 0) > 1 else 0.9)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from pagesim.journal.effects import Name
+from pagesim.player.colors import color_of
 from pagesim.player.describe import counted, name_text, request_text
 from pagesim.player.sheet import BOLD, CROWD, HATCH, HELD, INK, QUIET, short
 from pagesim.player.still import MARGIN, WIDTH, Still
@@ -78,7 +79,7 @@ def draw_legend(still: Still, y: float) -> float:
     """The signs of this picture; returns where they end."""
     sheet, x = still.sheet, float(MARGIN)
     entries = ["fill: slots with tokens"]
-    entries += ["hatched: reserved"] if still.rows else ["thick: shared"]
+    entries += ["pale: reserved"] if still.rows else ["thick: shared"]
     if still.tier:
         entries += ["hatched: being copied there"]
     elif still.pools[1][1]:
@@ -108,6 +109,8 @@ def _sign(still: Still, sign: str, x: float, y: float) -> None:
         sheet.rect(x, y + 5, 13, 7, HELD)
     if sign.endswith("grey"):
         sheet.rect(x, y, 13, 12, HELD if sign == "grey" else CROWD)
+    if sign == "pale":
+        sheet.pale(x, y, 13, 12, color_of(0))
     if sign == "hatched":
         sheet.rect(x, y + 5, 13, 7, HATCH)
     sheet.rect(x, y, 13, 12, edge=2.4 if sign == "thick" else 0.9)

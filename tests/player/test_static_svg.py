@@ -98,7 +98,7 @@ def test_contiguous_memory_is_a_strip() -> None:
     state = run.at(10)
     root = ElementTree.fromstring(still_picture(run[:10]))
     words = texts(root)
-    assert {"GPU memory, in slots", "row of slots", "hatched: reserved"} <= set(words)
+    assert {"GPU memory, in slots", "row of slots", "pale: reserved"} <= set(words)
     (_, table), *_ = state.tables.items()
     assert f"{4 * table.block_ids[0]}\u2013{4 * table.block_ids[-1] + 3}" in words
     boxes = [

@@ -3,6 +3,7 @@
 import { hasLetters, ring } from "./cells.js";
 import { missedIn } from "./chains.js";
 import { MARGIN } from "./layout.js";
+import { COLORS } from "./model.js";
 import { paleness } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { tag } from "./lanes.js";
@@ -40,7 +41,7 @@ export function drawLegend(stage, state, event) {
     both((bx, by) => layer.rect(bx, by + 5, 12, 6, "grey"), box("thin")),
   );
   const hatch = both(box("grey"), box("thin", "url(#ps-hatch)"));
-  if (layout.contiguous) entry("hatched: reserved", hatch);
+  if (layout.contiguous) entry("pale: reserved", both(box("reserved", COLORS[0]), box("thin")));
   if (run.perChunk) {
     entry("hatched: being copied there", hatch);
     if (run.perChunk > 1 && layout.cell.detail) entry("frame: a chunk", path("h16v11h-16z", "chunk"), 22);
@@ -49,7 +50,7 @@ export function drawLegend(stage, state, event) {
   if (signs.has("last"))
     entry(
       "outline: freed, its last owner",
-      both((bx, by) => layer.path(ring(bx + 1.5, by + 1.5, 9, 8, 1.5), "", "none", "#56B4E9"), box("thin")),
+      both((bx, by) => layer.path(ring(bx + 1.5, by + 1.5, 9, 8, 1.5), "", "none", COLORS[0]), box("thin")),
     );
   if (run.isCrowd) entry("the other sequences", both(box("crowd"), box("thin")));
   const [number] = [...signs].filter((sign) => sign !== "last");

@@ -54,12 +54,10 @@ export class Rows {
         followed = selected && isSelected(selected, ids.find((id) => id === selected.value) ?? -1, [{ name }]),
         dim = selected && !followed ? "dim " : "",
         text = short(nameText(name), 12),
-        rest = field.outline(written, to),
         { x, y } = this.at[from];
       layer.path(field.outline(from, written), dim, "none", color);
       if (pattern) layer.path(field.outline(from, written), dim, "none", pattern);
-      layer.path(rest, `${dim}reserved`, "none", color);
-      layer.path(rest, dim, "none", "url(#ps-hatch)");
+      layer.path(field.outline(written, to), `${dim}reserved`, "none", color);
       const which = ranges(ids, state.blockSize)[0].text.replace("\u2013", " to "),
         called = `${nameText(name)}, slots ${which}, ${filled} filled`,
         known = { role: "button", "aria-label": called, tabindex: this.requests.used ? -1 : 0, "data-block": from };

@@ -283,7 +283,6 @@ function stretch(stage, table, y, view) {
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 6), "strong name", hit);
   stage.swatch(left, y + 1, filled, 15, faded, look, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
-  layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
   const where = ranges(table.ids, size)[0].text,
     all = run.header.num_gpu_blocks * size,
