@@ -106,7 +106,7 @@ def test_a_word_comes_to_its_sequence_and_goes_through_the_table(
         const [, ...seen] = value('.ghost', 'opacity');
         return [...seen, ...value('.growing', 'strokeDashoffset')];"""
     seen = []
-    for part in (0.3, 0.5, 0.7, 1.0):
+    for part in (0.22, 0.5, 0.7, 1.0):
         moving.look("beat", 3, back, 1 - part if back else part)
         count, row, pool, way = moving.js(there)
         seen.append((row > 0, way < 1, pool > 0, (count > 0) is not back))

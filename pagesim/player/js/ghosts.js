@@ -116,7 +116,7 @@ export class Ghosts {
   }
 
   /** Carry a number or a name along a way, or past words unseen. @param {number[][]} [points] */
-  fly(text, points, isClear = true, times = this.late(0)) {
+  fly(text, points, isClear = true, part = 0) {
     if (!points || this.left-- <= 0) return;
     const [begin, end] = [points[0], points[points.length - 1]],
       way = isClear ? points : [begin, begin, end, end],
@@ -125,7 +125,7 @@ export class Ghosts {
         opacity: +(isClear || i % 3 === 0),
         offset: isClear ? undefined : [0, 0.5, 0.5, 1][i],
       }));
-    this.run(this.chip(text), frames, times);
+    this.run(this.chip(text), frames, this.late(part));
   }
 
   /** A block leaves its list, or comes back: above the chips and between tables and pools, where no words are. */
@@ -150,7 +150,7 @@ export class Ghosts {
     if (entry && isFree !== this.back)
       this.hole([entry[0], entry[1], entry[2] + (layout.full ? layout.entry[1] : 0), entry[3]]);
     const isFirst = layout.isOpen && list[1] === layout.listsY; // below the tables, without words between
-    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst, this.late(part));
+    this.fly(block, isFree ? way.reverse() : way, isClear && isFirst, part);
   }
 
   /** A request goes to another queue, between the rows. @param {State} state */
@@ -235,7 +235,7 @@ export class Ghosts {
         [pool, row] = slotsOf(this.stage, this.live.rows, [kind, block, name, first + i, 1]),
         begin = (0.2 * i) / count;
       if (row) this.drop(row, word, name, begin, begin + 0.2);
-      if (pool) this.drop(pool, word, name, begin + 0.6, begin + 0.8);
+      if (pool) this.drop(pool, word, name, begin + 0.65, begin + 0.8);
     }
   }
 
@@ -247,8 +247,15 @@ export class Ghosts {
       [[, way] = []] = live.wires.get(key) ?? [],
       entry = live.of.get(key);
     if (!way || !entry) return;
-    this.line(way, 0.4, 0.6);
-    this.fly("", pointsOf(way), true, this.span(0.4, 0.6));
+    this.line(way, 0.25, 0.65);
+    const pulse = this.chip(""),
+      times = this.span(0.25, 0.65);
+    this.run(
+      pulse,
+      pointsOf(way).map(([x, y]) => ({ transform: `translate(${x}px, ${y}px)` })),
+      times,
+    );
+    this.run(pulse, { opacity: [0, 1, 1, 0], offset: [0, 0.01, 0.99, 1] }, times); // seen on its way alone
     const [, wide] = stage.layout.entry,
       filled = this.chip((first % size) + (back ? 0 : count), middle([entry[0] + entry[2], entry[1], wide, entry[3]]));
     this.run(filled, { opacity: [0, 1] }, { ...this.span(0.8, 0.82), direction: "normal" });
