@@ -22,9 +22,8 @@ def take_as_computed(request: Request, num_tokens: int, is_async: bool) -> None:
     """A step with so many tokens of the request begins."""
     request.num_computed_tokens += num_tokens
     request.num_in_flight_tokens += num_tokens
-    request.is_prefill_chunk = request.num_computed_tokens < (
-        request.num_tokens + request.num_output_placeholders
-    )
+    end = len(request.all_token_ids) + request.num_output_placeholders
+    request.is_prefill_chunk = request.num_computed_tokens < end
     if is_async and not request.is_prefill_chunk:
         request.num_output_placeholders += 1
 

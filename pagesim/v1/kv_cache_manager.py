@@ -91,7 +91,7 @@ class KVCacheManager:
         self.enable_caching = enable_caching
         self.block_pool = self.coordinator.block_pool
         self.block_size = self.coordinator.scheduler_block_size
-        self.journal = self.block_pool.journal
+        self._free_queue, self.journal = self.block_pool.free_block_queue, self.block_pool.journal
         self.watermark_blocks = int(watermark * num_gpu_blocks)
         self.empty_kv_cache_blocks = KVCacheBlocks(self.coordinator.no_blocks)
         self.prefix_cache_stats = PrefixCacheStats()
@@ -187,8 +187,8 @@ class KVCacheManager:
         Unless the request is running, the watermark stays free; if the ``whole`` request must fit,
         all its tokens must find room besides. What is reserved counts only for the step.
         """
-        tables, request_id, pool = self.coordinator, request.request_id, self.block_pool
-        free = pool.get_num_free_blocks()
+        tables, request_id, queue = self.coordinator, request.request_id, self._free_queue
+        free = queue.num_free_blocks
         if request.status is not RUNNING:
             free -= watermark
         prefill_end = request.prefill_end if self._pins_prompt_ends else 0
@@ -199,12 +199,17 @@ class KVCacheManager:
                 return None
         if self._drops_blocks:
             start = min(computed, self.max_model_len)
-            before = pool.get_num_free_blocks()
+            before = queue.num_free_blocks
             self.remove_skipped_blocks(request_id, max(start - request.num_in_flight_tokens, 0))
-            free += pool.get_num_free_blocks() - before
-        need = tables.get_num_blocks_to_allocate(
-            request_id, slots, hits, 0, computed, computed, end, False, prefill_end
-        )
+            free += queue.num_free_blocks - before
+        if (only := tables.only) is not None:  # for each token: with one group, without a detour
+            need = only.get_num_blocks_to_allocate(
+                request_id, slots, hits[0], computed, end, False, prefill_end
+            )
+        else:
+            need = tables.get_num_blocks_to_allocate(
+                request_id, slots, hits, 0, computed, computed, end, False, prefill_end
+            )
         return need if need <= free - reserved else None
 
     @explained

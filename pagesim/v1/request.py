@@ -232,11 +232,12 @@ def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool
 
     Source: vLLM 0.33.0, ``vllm/v1/core/sched/utils.py``.
     """
+    most = min(max_model_len, request.num_prompt_tokens + request.max_tokens)
     if last_token_id in request.stop_token_ids:
         request.status = RequestStatus.FINISHED_STOPPED
-    elif request.num_tokens >= max_model_len or request.num_output_tokens >= request.max_tokens:
+    elif len(request.all_token_ids) >= most:
         request.status = RequestStatus.FINISHED_LENGTH_CAPPED
-    return request.is_finished()
+    return request.status > RequestStatus.PREEMPTED
 
 
 def append_until_stop(request: Request, sampled: Iterable[int], max_model_len: int) -> list[int]:

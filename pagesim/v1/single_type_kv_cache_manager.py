@@ -117,6 +117,8 @@ class SingleTypeKVCacheManager:
             return max(required - held, 0)
         skipped = self.get_num_skipped_tokens(total_computed_tokens) // self.block_size
         new = max(required - max(skipped, held + len(new_computed_blocks)), 0)
+        if not new_computed_blocks:
+            return new
         return new + num_to_touch(new_computed_blocks[max(skipped - held, 0) :])
 
     def allocate_new_computed_blocks(
