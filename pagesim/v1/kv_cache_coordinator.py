@@ -45,7 +45,7 @@ class KVCacheCoordinator:
         self.single_type_managers = tuple(managers)
         self.scheduler_block_size = lcm(*(each.block_size for each in managers))
         self.no_blocks: Blocks = tuple([] for _ in managers)
-        self.only = managers[0] if len(managers) == 1 else None
+        self._only = managers[0] if len(managers) == 1 else None
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[BlockHash], max_cache_hit_length: int
@@ -72,6 +72,16 @@ class KVCacheCoordinator:
 
         There are no encoders and no connectors here, whose numbers are the fourth and the sixth.
         """
+        if self._only is not None:
+            return self._only.get_num_blocks_to_allocate(
+                request_id,
+                num_tokens,
+                new_computed_blocks[0],
+                total_computed_tokens,
+                num_tokens_main_model,
+                apply_admission_cap,
+                prefill_end,
+            )
         more = total_computed_tokens, num_tokens_main_model, apply_admission_cap, prefill_end
         needed = 0
         for manager, hits in zip(self.single_type_managers, new_computed_blocks, strict=True):

@@ -202,14 +202,9 @@ class KVCacheManager:
             before = queue.num_free_blocks
             self.remove_skipped_blocks(request_id, max(start - request.num_in_flight_tokens, 0))
             free += queue.num_free_blocks - before
-        if (only := tables.only) is not None:  # for each token: with one group, without a detour
-            need = only.get_num_blocks_to_allocate(
-                request_id, slots, hits[0], computed, end, False, prefill_end
-            )
-        else:
-            need = tables.get_num_blocks_to_allocate(
-                request_id, slots, hits, 0, computed, computed, end, False, prefill_end
-            )
+        need = tables.get_num_blocks_to_allocate(
+            request_id, slots, hits, 0, computed, computed, end, False, prefill_end
+        )
         return need if need <= free - reserved else None
 
     @explained
