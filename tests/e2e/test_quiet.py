@@ -27,11 +27,11 @@ return [...document.querySelectorAll('.pagesim-player > .ps-bar :is(button, inpu
 
 def test_a_request_has_one_look_wherever_it_is(page: Page) -> None:
     story = pagesim.Story(gpu_blocks=14, block_size=4)
-    for name in range(9):
+    for name in range(12):
         story.arrive([1, 2, 3], name)
-    page.show(story.run, 9)
+    page.show(story.run, 12)
     cells, boxes, tables, course = page.js(PATTERNED)
-    assert cells == 2, "s7 and s8, whose blocks have their names"
+    assert cells == 2, "s10 and s11, whose blocks have their names"
     assert boxes >= 2 and tables == 2, "beside their names, and in their tables"
     assert course >= 2
 
