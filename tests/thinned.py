@@ -42,7 +42,7 @@ THINNED = {
         *("exercises/test_mutants", "figures/test_display", "figures/test_film"),
         *("kernels/tiny_llm/test_train", "lint/test_language", "notebooks/test_site"),
         *("notebooks/test_slides", "timeline/test_memory", "workload/test_synthetic"),
-        *("workload/test_token_ids", "test_questions"),
+        *("workload/test_token_ids", "test_questions", "player/test_bundle"),
     )
 }
 """Files with many cases."""

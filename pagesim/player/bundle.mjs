@@ -50,7 +50,9 @@ function inDigits(bytes) {
 // A page of one run has no use for what compares two, and few show a kernel's programs. Each script is packed as
 // small as gzip allows, once for all pages.
 const scripts = { player: [false, false], pair: [true, false], film: [false, true], films: [true, true] };
+const wanted = process.argv[3]; // one of them, or all
 for (const [made, [pair, film]] of Object.entries(scripts)) {
+  if (wanted && wanted !== made) continue;
   const sources = ["player.css", ...(pair ? ["pair.css"] : []), ...(film ? ["film.css"] : [])].map((name) =>
       readFileSync(here + name, "utf8"),
     ),
