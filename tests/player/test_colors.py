@@ -2,8 +2,11 @@
 
 import gzip
 import re
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
@@ -97,3 +100,41 @@ def test_python_and_the_player_have_one_palette(node: Any) -> None:
     assert patterns == lines
     drawn = [re.sub(r"(.)\1\1", r"\1", style.pattern_of(10 * n)) for n in range(6)]
     assert drawn == list(colors.PATTERNS)
+
+
+def test_words_on_each_colour_are_read(node: Any) -> None:
+    run, _ = come_and_go(len(colors.COLORS))
+    script = "return [...run.places.keys()].map((name) => run.look(name).ink);"
+    inks = node(script, gzip.decompress(file.packed(run)).decode())
+    assert len(inks) == len(colors.COLORS)
+    for color, ink in zip(colors.COLORS, inks, strict=True):
+        assert style.contrast(color, {"dark": "#1A1A1A", "light": "#FFFFFF"}[ink]) > 4.5, color
+
+
+# Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
+# Deficiency", 2009: what eyes without green, or without red, see of linear RGB.
+NO_GREEN = [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+NO_RED = [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(color: str, eyes: Any) -> Any:
+    """A colour in CIELAB, as these eyes see it."""
+    given = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(given <= 0.04045, given / 12.92, ((given + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(TO_XYZ @ np.clip(eyes @ linear, 0.0003, 1) / TO_XYZ.sum(1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def nearest(pairs: Iterable[tuple[str, str]]) -> float:
+    """How far apart the nearest of these pairs are, for the eyes for which they are nearest."""
+    kinds = np.eye(3), np.array(NO_GREEN), np.array(NO_RED)
+    return float(
+        min(np.linalg.norm(lab(a, eyes) - lab(b, eyes)) for a, b in pairs for eyes in kinds)
+    )
+
+
+def test_what_was_added_to_the_palette_is_as_far_apart_as_what_it_had() -> None:
+    added = set(colors.COLORS) - set(colors.OKABE_ITO)
+    pairs = [pair for pair in combinations(colors.COLORS, 2) if added & set(pair)]
+    assert len(added) == 3 and nearest(pairs) > nearest(combinations(colors.OKABE_ITO, 2))
